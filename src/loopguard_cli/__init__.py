@@ -13,3 +13,5 @@ The packages, in the order in which something travels through them:
 ``cli``      the command line
 ``testing``  a scripted model server and scripted agents, shipped for adapter authors
 """
+
+__version__ = "0.1.0"
