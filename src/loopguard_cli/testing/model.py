@@ -138,7 +138,9 @@ class ScriptedModel:
 
     def _hold(self, name: str) -> _Latch:
         with self._lock:
-            return self._holds.setdefault(name, _Latch())
+            if name not in self._holds:
+                self._holds[name] = _Latch()
+            return self._holds[name]
 
     def _reply(self, request: Request) -> Reply:
         side = self._side.get(request.kind)
