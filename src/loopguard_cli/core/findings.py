@@ -14,6 +14,7 @@ import msgspec
 
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.ids import NO_SESSION, CallId, CallKey, MessageId, PartId, SessionId
+from loopguard_cli.core.settings import GuardSettings
 
 
 class Action(IntEnum):
@@ -78,6 +79,8 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     last_seen: float
     ok: bool | None
     """None: still running or never answered."""
+    outcome: str = ""
+    """Digest of what it returned last."""
 
 
 class Panel(Protocol):
@@ -104,10 +107,17 @@ class Panel(Protocol):
     def resumed(self, now: float) -> None:
         """A recovery continued the turn: do not trip at once on old history, do not forget it either."""
 
-    def calls(self, now: float) -> Sequence[CallView]: ...
+    def calls(self, now: float) -> Sequence[CallView]:
+        """The calls still remembered, newest last."""
 
-    def check(self, tool: str, args: Mapping[str, Any], now: float) -> Mapping[str, Any]:
-        """``loop_check``: facts about one planned call; grants nothing."""
+    def view(self, call: CallId, now: float) -> CallView | None:
+        """The line of one call, while it is remembered. Constant time."""
+
+    def reconfigure(self, settings: GuardSettings) -> None:
+        """New settings from now on; what was counted stays counted."""
+
+    def check(self, fields: Mapping[str, Any], now: float) -> Mapping[str, Any]:
+        """``loop_check``: facts about one planned call; grants nothing. Shape as `decide`."""
 
     def decide(self, fields: Mapping[str, Any], now: float) -> Mapping[str, Any]:
         """``loop_decide``: ``{"ok": bool, "code": str, "text": str, "key": str, "decision": str}``."""

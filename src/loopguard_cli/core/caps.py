@@ -1,0 +1,50 @@
+"""Hard caps of a run: calls, turns, tokens, cost, minutes. No approval and no reset lifts them.
+
+Source: a loop guard whose counter was reset by every automatic approval let 10,943 edits through.
+"""
+
+from __future__ import annotations
+
+from loopguard_cli.core.settings import CapSettings
+
+
+class Caps:
+    """Counts over all sessions of a run."""
+
+    def __init__(self, settings: CapSettings) -> None:
+        self._settings = settings
+        self._started: float | None = None
+        self.reached: str = ""
+        """Name of the cap that was reached, once."""
+
+    def limit(self) -> float:
+        return float(getattr(self._settings, self.reached))
+
+    def reconfigure(self, settings: CapSettings) -> None:
+        """New limits; one that was reached is lifted only by a higher limit set by a person."""
+        self._settings = settings
+        self.reached = ""
+
+    def start(self, now: float) -> None:
+        if self._started is None:
+            self._started = now
+
+    def deadline(self) -> float | None:
+        if self._started is None or self.reached or not self._settings.minutes:
+            return None
+        return self._started + self._settings.minutes * 60
+
+    def check(self, now: float, *, calls: int, turns: int, tokens: int, cost: float) -> bool:
+        """True the moment a cap is reached; false before and after."""
+        if self.reached:
+            return False
+        minutes = (now - self._started) / 60 if self._started is not None else 0.0
+        used = {"calls": calls, "turns": turns, "tokens": tokens, "cost": cost, "minutes": minutes}
+        for name, value in used.items():
+            limit = getattr(self._settings, name)
+            # A cap of N calls or turns lets the Nth one through; a used-up budget is used up.
+            over = value > limit if name in ("calls", "turns") else value >= limit
+            if limit and over:
+                self.reached = name
+                return True
+        return False

@@ -1,0 +1,268 @@
+"""The hub: every event goes in here, every effect comes out.
+
+Synchronous, pure and deterministic. The shell calls `receive` with each event, performs what
+comes back in that order, and calls `tick` at `deadline`. One event passes through
+
+    session state -> detectors -> policy -> enactment -> recovery -> goal loop
+
+A part that raises is put out of use and reported once; the agent goes on.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from loopguard_cli.core.caps import Caps
+from loopguard_cli.core.effects import (
+    AnswerGate,
+    AnswerPermission,
+    Effect,
+    EndRun,
+    Level,
+    Record,
+    SetContext,
+    Tell,
+)
+from loopguard_cli.core.events import (
+    AgentConnected,
+    AgentDisconnected,
+    Asked,
+    Event,
+    PermissionAsked,
+    SessionGone,
+    ToolAsked,
+    ToolStarted,
+    Unparsed,
+    UsageReported,
+    UserSpoke,
+)
+from loopguard_cli.core.guard import Guard
+from loopguard_cli.core.ids import NO_SESSION, Mint, SessionId
+from loopguard_cli.core.policy import Policy
+from loopguard_cli.core.ports import GoalLoop, PanelFactory
+from loopguard_cli.core.records import AgentSeen, Fault
+from loopguard_cli.core.requests import answer
+from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode
+from loopguard_cli.core.wording import Wording
+
+MAX_SESSIONS = 100
+"""The least recently used goes (source: the streaming guard's own bound)."""
+
+EXIT_LIMIT = 82
+"""Stopped at a limit (cli.exit_codes)."""
+
+_COUNTED = (ToolAsked, ToolStarted, UserSpoke, UsageReported)
+"""The events that can move a hard cap."""
+
+DOOM_LOOP = "doom_loop"
+"""OpenCode's own question about repeated calls; ours replaces it, and nobody may be there to answer."""
+
+
+def _answered(effects: Sequence[Effect], asked: ToolAsked) -> bool:
+    return any(isinstance(e, AnswerGate) and e.request == asked.request for e in effects)
+
+
+class Hub:
+    """The brain of one run."""
+
+    def __init__(
+        self,
+        settings: GuardSettings,
+        *,
+        capabilities: Capabilities,
+        panels: PanelFactory,
+        goals: GoalLoop | None = None,
+        salt: str = "",
+    ) -> None:
+        self.settings = settings
+        self.capabilities = capabilities
+        self.wording = Wording(settings.locale)
+        self.caps = Caps(settings.caps)
+        self.goals = goals
+        self.sessions: OrderedDict[SessionId, Guard] = OrderedDict()
+        self.connected = False
+        self.agent = self.version = ""
+        self.unparsed = 0
+        self._panels = panels
+        self._mint = Mint(salt)
+        self._seq = -1
+        self._past = {"calls": 0, "turns": 0, "tokens": 0, "cost": 0.0}
+
+    # --- the three entrances -----------------------------------------------------------------
+
+    def receive(self, event: Event, now: float) -> list[Effect]:
+        """Take one event in; returns what is to be done, in order."""
+        self._seq += 1
+        self.caps.start(now)
+        effects = [*self._run_event(event)]
+        if isinstance(event, Asked) and event.operation.startswith("guard."):
+            return [*effects, *answer(self, event, now)]
+        guard = self._guard(event.session, now)
+        if guard is not None:
+            effects += self._safely("detectors", guard, partial(guard.receive, event, self._seq, now))
+            effects += self._context(guard)
+        capped = self._cap(now) if isinstance(event, _COUNTED) else []
+        if isinstance(event, ToolAsked) and not _answered(effects, event):
+            text = self.wording.stopped() if capped else ""
+            gate = AnswerGate(session=event.session, request=event.request, allow=not capped, text=text)
+            effects.append(gate)
+        effects += capped
+        effects += self._follow(guard, event, now)
+        if isinstance(event, SessionGone):
+            self._forget(event.session)
+        return effects
+
+    def deadline(self) -> float | None:
+        """When `tick` is due if nothing happens before; None: never."""
+        times = [guard.deadline() for guard in self.sessions.values()]
+        times += [self.caps.deadline(), self.goals.deadline() if self.goals else None]
+        return min((t for t in times if t is not None), default=None)
+
+    def tick(self, now: float) -> list[Effect]:
+        effects: list[Effect] = []
+        for guard in list(self.sessions.values()):
+            effects += self._safely("detectors", guard, partial(guard.tick, now))
+            effects += self._hold(guard, now)
+        effects += self._cap(now)
+        if self.goals:
+            effects += self._goal(lambda goals: goals.tick(now))
+        return effects
+
+    # --- one event ---------------------------------------------------------------------------
+
+    def _run_event(self, event: Event) -> Iterator[Effect]:
+        match event:
+            case AgentConnected():
+                self.connected, self.agent, self.version = True, event.agent, event.version
+                record = AgentSeen(connected=True, agent=event.agent, version=event.version)
+                yield Record(record=record)
+            case AgentDisconnected():
+                self.connected = False
+                yield Record(record=AgentSeen(connected=False, agent=self.agent, reason=event.reason))
+            case Unparsed():
+                self.unparsed += 1
+                # Said at the first and then ever more rarely: a changed schema shows up in numbers.
+                if self.unparsed in (1, 10, 100, 1000):
+                    text = self.wording.unparsed(self.unparsed, event.native)
+                    yield Tell(level=Level.WARNING, topic="agent.schema", text=text)
+            case PermissionAsked(permission=permission) if (
+                permission == DOOM_LOOP and self.settings.mode is not Mode.OFF
+            ):
+                yield AnswerPermission(session=event.session, request=event.request, allow=True)
+            case _:
+                pass
+
+    def _guard(self, session: SessionId, now: float) -> Guard | None:
+        """The session's guard; made on first sight, the least recently used is dropped."""
+        if session == NO_SESSION:
+            return None
+        guard = self.sessions.get(session)
+        if guard is None:
+            guard = self.sessions[session] = Guard(
+                session,
+                self.settings,
+                capabilities=self.capabilities,
+                wording=self.wording,
+                panels=self._panels,
+                policy=Policy(self.settings, self.capabilities),
+                mint=self._mint,
+            )
+            while len(self.sessions) > MAX_SESSIONS:
+                self._forget(next(iter(self.sessions)))
+        self.sessions.move_to_end(session)
+        return guard
+
+    def _forget(self, session: SessionId) -> None:
+        guard = self.sessions.pop(session, None)
+        if guard is not None:
+            for name, value in guard.totals().items():
+                self._past[name] += value
+
+    def _context(self, guard: Guard) -> Iterator[Effect]:
+        if guard.context_stale:
+            yield guard.context()
+
+    def _follow(self, guard: Guard | None, event: Event, now: float) -> list[Effect]:
+        """Let the goal loop see the event, unless the guard is busy with the session."""
+        if self.goals is None:
+            return []
+        effects = self._hold(guard, now) if guard else []
+        ours = guard is not None and guard.busy_with(event)
+        if not ours:
+            effects += self._goal(lambda goals: goals.receive(event, now))
+        return effects
+
+    def _hold(self, guard: Guard, now: float) -> list[Effect]:
+        if self.goals is None or guard.held == guard.holds():
+            return []
+        guard.held = guard.holds()
+        return self._goal(lambda goals: goals.hold(guard.state.id, guard.held, now))
+
+    def _goal(self, call: Callable[[GoalLoop], Sequence[Effect]]) -> list[Effect]:
+        assert self.goals is not None
+        try:
+            effects = list(call(self.goals))
+        except Exception as error:
+            self.goals = None
+            return [*self._fault("goal loop", error)]
+        return [self._merged(effect) for effect in effects]
+
+    def _merged(self, effect: Effect) -> Effect:
+        """The goal's standing text joins the guard's hint: the bridge keeps one context a session."""
+        if isinstance(effect, SetContext) and (guard := self.sessions.get(effect.session)):
+            guard.goal_context = effect
+            return guard.context()
+        return effect
+
+    # --- trouble and limits ------------------------------------------------------------------
+
+    def _cap(self, now: float) -> list[Effect]:
+        used = self.totals()
+        if not self.caps.check(
+            now,
+            calls=int(used["calls"]),
+            turns=int(used["turns"]),
+            tokens=int(used["tokens"]),
+            cost=used["cost"],
+        ):
+            return []
+        text = self.wording.capped(self.caps.reached, self.caps.limit())
+        effects: list[Effect] = [Tell(level=Level.ERROR, topic="cap.reached", text=text)]
+        for guard in self.sessions.values():
+            effects += guard.cut_off(f"cap-{self.caps.reached}", now)
+        if not self.capabilities.screen:
+            effects.append(EndRun(code=EXIT_LIMIT, reason=text))
+        return effects
+
+    def totals(self) -> dict[str, float]:
+        """Calls, turns, tokens and cost of the whole run, sub-agents included."""
+        sums: dict[str, float] = dict(self._past)
+        for guard in self.sessions.values():
+            for name, value in guard.totals().items():
+                sums[name] += value
+        return sums
+
+    def _safely(self, component: str, guard: Guard, call: Callable[[], Iterator[Effect]]) -> list[Effect]:
+        try:
+            return [*call()]
+        except Exception as error:
+            guard.broken = True
+            return [*self._fault(component, error)]
+
+    def _fault(self, component: str, error: Exception) -> Iterator[Effect]:
+        yield Record(record=Fault(component=component, error=type(error).__name__))
+        yield Tell(level=Level.ERROR, topic="fault", text=self.wording.faulted(component))
+
+    # --- live changes ------------------------------------------------------------------------
+
+    def reconfigure(self, settings: GuardSettings) -> list[Effect]:
+        """Put new settings in force at once, in all sessions. Counters stay."""
+        self.settings, self.wording = settings, Wording(settings.locale)
+        self.caps.reconfigure(settings.caps)
+        effects: list[Effect] = []
+        for guard in self.sessions.values():
+            guard.reconfigure(settings, self.wording)
+            effects += self._context(guard)
+        return effects

@@ -1,0 +1,125 @@
+"""Everything the guard says, to a person or a model, in the language of the settings.
+
+Detectors state facts; sentences are written here and only here. A catalogue is a module with the
+same names as `english`; a test holds them level.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from loopguard_cli.core.findings import Finding
+from loopguard_cli.core.settings import Locale
+from loopguard_cli.core.wording import english, korean
+
+_CATALOGUES: dict[Locale, ModuleType] = {Locale.EN: english, Locale.KO: korean}
+
+BLOCKED_TAG = "[ANTI-LOOP]"
+"""Begins what the model reads instead of the result of a refused call."""
+
+STREAM_TAG = "[ANTI-LOOP STREAM]"
+"""Begins the prompt that continues a turn which was cut off."""
+
+
+class _Facts(dict[str, object]):
+    """Facts of a finding for a template; an unknown one shows as a question mark, never an error."""
+
+    def __missing__(self, key: str) -> str:
+        return "?"
+
+
+def _fill(template: str, finding: Finding) -> str:
+    facts: dict[str, object] = {
+        "count": finding.count,
+        "tool": finding.tool or "?",
+        "key": finding.key[:8],
+        **finding.facts,
+    }
+    plain = {k: f"{v:g}" if isinstance(v, float) else v for k, v in facts.items()}
+    return template.format_map(_Facts(plain))
+
+
+class Wording:
+    """One language's sentences."""
+
+    def __init__(self, locale: Locale) -> None:
+        self._texts = _CATALOGUES[locale]
+
+    def _text(self, name: str) -> str:
+        text: str = getattr(self._texts, name)
+        return text
+
+    def explain(self, finding: Finding) -> str:
+        """The finding in plain words: what repeated, how often, under which threshold, at what cost."""
+        templates: dict[str, str] = self._texts.RULES
+        said = _fill(templates.get(finding.rule, self._text("ANY_RULE")), finding)
+        cost = finding.cost
+        spent = [
+            self._text(name).format(value)
+            for name, value in (
+                ("COST_CALLS", cost.calls),
+                ("COST_TOKENS", cost.tokens),
+                ("COST_SECONDS", round(cost.seconds)),
+            )
+            if value
+        ]
+        return f"{said} {self._text('COST').format(', '.join(spent))}" if spent else said
+
+    def blocked(self, finding: Finding) -> str:
+        """What the model reads in place of the refused call's result."""
+        return f"{BLOCKED_TAG} {self.explain(finding)} {self._text('BLOCKED')}"
+
+    def aborting(self) -> str:
+        """For calls that still ask while their turn is being cut off."""
+        return f"{BLOCKED_TAG} {self._text('ABORTING')}"
+
+    def stopped(self) -> str:
+        return f"{BLOCKED_TAG} {self._text('STOPPED')}"
+
+    def nudge(self, finding: Finding) -> str:
+        return f"{BLOCKED_TAG} {self.explain(finding)} {self._text('NUDGE')}"
+
+    def continuation(self, finding: Finding) -> str:
+        return f"{STREAM_TAG} {self.explain(finding)} {self._text('CONTINUE')}"
+
+    def trimmed(self) -> str:
+        return self._text("TRIMMED")
+
+    def hint(self) -> str:
+        """The short text in the system prompt."""
+        return self._text("HINT")
+
+    def told(self, finding: Finding, outcome: str) -> str:
+        """One line for the person; ``outcome`` is one of OUTCOMES' names."""
+        outcomes: dict[str, str] = self._texts.OUTCOMES
+        return f"{outcomes[outcome]}: {self.explain(finding)}"
+
+    def recovery_failed(self, why: str) -> str:
+        return self._text("RECOVERY_FAILED").format(why)
+
+    def exhausted(self, used: int) -> str:
+        return self._text("EXHAUSTED").format(used)
+
+    def capped(self, what: str, limit: float) -> str:
+        names: dict[str, str] = self._texts.CAPS
+        return self._text("CAPPED").format(names[what], f"{limit:g}")
+
+    def leaked(self, tool: str) -> str:
+        return self._text("LEAKED").format(tool)
+
+    def faulted(self, component: str) -> str:
+        return self._text("FAULTED").format(component)
+
+    def refused(self, operation: str) -> str:
+        return self._text("REFUSED").format(operation)
+
+    def changed(self, name: str, value: str) -> str:
+        return self._text("CHANGED").format(name, value)
+
+    def unparsed(self, count: int, native: str) -> str:
+        return self._text("UNPARSED").format(count, native)
+
+
+def explain(finding: Finding, locale: Locale) -> str:
+    """`Wording.explain` for callers that need only that."""
+    return Wording(locale).explain(finding)

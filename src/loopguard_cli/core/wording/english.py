@@ -1,0 +1,75 @@
+"""English."""
+
+ANY_RULE = "{count} repetitions."
+
+RULES: dict[str, str] = {
+    "repeat-call": "{tool} was called {count} times with the same arguments within {window_seconds} s.",
+    "consecutive-call": "{tool} was called {count} times in a row with the same arguments.",
+    "call-cycle": "The same {length} calls went round {count} times.",
+    "call-frequency": "{tool} with the same arguments made up {count} of the last {window} calls.",
+    "repeat-error": "The same error came back {count} times in a row.",
+    "prose-block": "The same block of {sentences} sentence(s) was written {count} times in a row.",
+    "prose-irregular": "{repeated} of the last {window} sentences repeat each other.",
+    "repeat-response": "The same answer was given {count} times in a row.",
+    "pace-turns": "This run has taken {count} turns (soft limit {limit}).",
+    "pace-time": "This run has taken {seconds} s (soft limit {limit} s).",
+}
+
+COST = "So far: {}."
+COST_CALLS = "{} calls"
+COST_TOKENS = "{} tokens"
+COST_SECONDS = "{} s"
+
+BLOCKED = (
+    "This call was not run, and only this call is blocked: other tools, or this tool with other arguments, "
+    "run normally. Look at the result you already have and take a different step. If running exactly this "
+    'call again would tell you something new, say so with loop_decide (decision "continue") first. '
+    "If you cannot get on, state the blocker and stop."
+)
+ABORTING = "This turn is being cut off because it repeats itself; the call was not run."
+STOPPED = (
+    "This session was stopped because it kept looping; the call was not run. Report the blocker to the user."
+)
+NUDGE = (
+    "Nothing was blocked. Check whether the last steps brought anything new; if not, take a different step, "
+    "or state the blocker and stop."
+)
+CONTINUE = (
+    "Your last output was cut off for that reason. Go on with the original task from the last verified result: "
+    "do not repeat the announcement or the work that is done, and perform a different, useful action now. "
+    "If no progress is possible, stop and give the specific reason once."
+)
+TRIMMED = "[repeated text removed]"
+HINT = (
+    "Do not repeat a tool call or a statement that brought nothing new. Before you repeat a call, know what "
+    "has changed. When you are blocked, report the blocker instead of trying the same again."
+)
+
+OUTCOMES: dict[str, str] = {
+    "noted": "Loop noted",
+    "warned": "Possible loop",
+    "nudged": "Hint given to the agent",
+    "blocked": "Call blocked",
+    "aborted": "Turn cut off",
+    "stopped": "Stopped",
+}
+
+EXHAUSTED = (
+    "The agent looped again after {} automatic continuation(s); it was stopped. Send it a message to go on."
+)
+RECOVERY_FAILED = (
+    "Could not continue after the loop ({}). The agent was left as it is; send it a message to go on."
+)
+CAPS: dict[str, str] = {
+    "calls": "tool calls",
+    "turns": "turns",
+    "tokens": "tokens",
+    "cost": "US dollars",
+    "minutes": "minutes",
+}
+CAPPED = "Stopped: this run reached its limit of {1} {0}."
+LEAKED = "A call of {} was refused but the agent ran it anyway; the guard cannot block it here."
+FAULTED = "A part of loopguard failed and was switched off ({}). The agent goes on without it."
+REFUSED = "Refused: {} may not be changed from inside the agent."
+CHANGED = "{} is now {}"
+UNPARSED = "{} message(s) of the agent were not understood (first: {}). This version may be newer than loopguard knows."
