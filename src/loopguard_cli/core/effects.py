@@ -163,6 +163,8 @@ class Record(Effect, frozen=True, kw_only=True, tag="record"):
 
     record: AnyRecord
     sync: bool = False
+    effect: EffectId = EffectId("")
+    """When given, answered by `EffectSettled`: ok once the record is durable, else what went wrong."""
 
 
 class EndRun(Effect, frozen=True, kw_only=True, tag="end_run"):
