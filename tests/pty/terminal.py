@@ -1,0 +1,207 @@
+"""A pseudo-terminal with a screen, for programs that need a real one.
+
+A thread reads all the time, so that the program never blocks on a full terminal; everything that
+waits does so on one condition.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import pyte
+
+T = TypeVar("T")
+
+_TAKE_TERMINAL = (
+    "import fcntl, os, sys, termios\n"
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+    "os.execvp(sys.argv[1], sys.argv[1:])\n"
+)
+"""Becomes the program, with the terminal as its controlling one (`subprocess` cannot)."""
+
+_INCOMPLETE = re.compile(rb"\x1b(\[[0-?]*[ -/]*|[P\]X^_][^\x07\x1b]*\x1b?)?\Z")
+_UNKNOWN_TO_PYTE = re.compile(
+    rb"\x1b[PX^_][^\x1b]*\x1b\\"  # strings to the terminal
+    rb"|\x1b\[[<=>?][0-9;]*[mu]"  # keyboard protocols
+    rb"|\x1b\[\??[0-9;]*\$p"  # mode queries
+    rb"|\x1b\[[>=][0-9;]*[cq]"  # version queries
+    rb"|\x1b\[[0-9;]*:[0-9;:]*m"  # colours with colons
+)
+_MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
+_KEYBOARD = re.compile(rb"\x1b\[([<>])[0-9;]*u")
+
+_CURSOR = 25
+_ON_BY_DEFAULT = {_CURSOR, 7}  # cursor, wrap around
+_UNIMPORTANT = {12, 2026, 2031, 2048}
+"""Cursor blink, synchronised output, colour and size reports: no program leaves harm in these."""
+
+
+class Terminal:
+    """Runs ``argv`` on a new pseudo-terminal; use it as a context manager.
+
+    What is left of the program when the block ends is killed. ``exit_code`` is negative when a
+    signal ended it.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        rows: int = 40,
+        columns: int = 130,
+    ) -> None:
+        self._master, self._slave = pty.openpty()
+        self._changed = threading.Condition()
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._held = b""
+        self._raw = bytearray()
+        self.modes: dict[int, bool] = {}
+        """Private modes as last set."""
+        self.keyboard_depth = 0
+        """Keyboard protocols pushed and not popped."""
+        self.resize(rows, columns)
+        self.settings = termios.tcgetattr(self._slave)
+        """The terminal settings before the program started."""
+        self._stop_reader, self._stop_writer = os.pipe()
+        self.process = subprocess.Popen(
+            [sys.executable, "-IS", "-c", _TAKE_TERMINAL, *map(str, argv)],
+            cwd=cwd,
+            env={**env, "TERM": "xterm-256color"},
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, name="terminal")
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def text(self) -> str:
+        """The screen as it is now, without trailing blanks."""
+        with self._changed:
+            return self._text()
+
+    @property
+    def raw(self) -> bytes:
+        """Everything written to the terminal so far."""
+        with self._changed:
+            return bytes(self._raw)
+
+    def wait_for(self, wanted: str | Callable[[str], T], timeout: float = 30.0) -> T | bool:
+        """Wait until the screen holds ``wanted``, or a predicate over it is true.
+
+        Raises `TimeoutError` with the screen as it is instead.
+        """
+        holds = (lambda text: wanted in text) if isinstance(wanted, str) else wanted
+        with self._changed:
+            found = self._changed.wait_for(lambda: holds(self._text()), timeout)
+            if not found:
+                raise TimeoutError(f"not on the screen within {timeout:g} s: {wanted!r}\n{self._text()}")
+            return found
+
+    def send(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def resize(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        with self._changed:
+            self._screen.resize(rows, columns)
+
+    def wait(self, timeout: float = 30.0) -> int:
+        """The exit code, once the program ended and all it wrote was read."""
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError(f"still running after {timeout:g} s\n{self.text}") from error
+        self._stop()
+        return code
+
+    @property
+    def changed_modes(self) -> list[str]:
+        """What a program left of the screen's modes and the terminal's settings that was not so before."""
+        left = [
+            f"mode {mode} {'on' if on else 'off'}"
+            for mode, on in self.modes.items()
+            if on is not (mode in _ON_BY_DEFAULT) and mode not in _UNIMPORTANT
+        ]
+        if self.keyboard_depth:
+            left.append(f"keyboard protocol pushed {self.keyboard_depth} times")
+        if termios.tcgetattr(self._slave) != self.settings:
+            left.append("terminal settings")
+        return left
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self._stop()
+        for descriptor in (self._master, self._slave, self._stop_reader, self._stop_writer):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._master = self._slave = self._stop_reader = self._stop_writer = -1
+
+    # --- the reading thread ------------------------------------------------------------------
+
+    def _stop(self) -> None:
+        if self._reader.is_alive():
+            os.write(self._stop_writer, b".")
+            self._reader.join()
+
+    def _read(self) -> None:
+        stopping = False
+        while True:
+            ready = select.select([self._master, self._stop_reader], [], [], 0 if stopping else None)[0]
+            stopping = stopping or self._stop_reader in ready
+            if self._master in ready:
+                self._take(os.read(self._master, 65536))
+            elif stopping:
+                return
+
+    def _take(self, data: bytes) -> None:
+        with self._changed:
+            self._raw += data
+            data = self._held + data
+            cut = _INCOMPLETE.search(data)
+            self._held = data[cut.start() :] if cut else b""
+            data = data[: cut.start()] if cut else data
+            self._note_modes(data)
+            self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
+            self._changed.notify_all()
+        for query, answer in ((b"\x1b[c", b"\x1b[?62;c"), (b"\x1b[6n", b"\x1b[1;1R")):
+            for _ in range(data.count(query)):
+                os.write(self._master, answer)
+
+    def _note_modes(self, data: bytes) -> None:
+        for numbers, switch in _MODE.findall(data):
+            for number in numbers.split(b";"):
+                self.modes[int(number)] = switch == b"h"
+        for direction in _KEYBOARD.findall(data):
+            self.keyboard_depth = max(0, self.keyboard_depth + (1 if direction == b">" else -1))
+
+    def _text(self) -> str:
+        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
