@@ -128,9 +128,21 @@ class GoalRecord(Record, frozen=True, kw_only=True, tag="goal"):
     data: dict[str, Any] = {}
 
 
+class Generation(Record, frozen=True, kw_only=True, tag="generation"):
+    """First line of a ledger file: that many of the next lines only restate what was live before."""
+
+    restates: int = 0
+
+
+class RecordsLost(Record, frozen=True, kw_only=True, tag="lost"):
+    """So many records could not be written before this one (a full disk)."""
+
+    count: int
+
+
 AnyRecord = (
     RunStarted | AgentSeen | RunEnded | CallSeen | CallEnded | LoopFound | RecoveryStep | UserTurn
-    | TurnDone | GuardChanged | Fault | GoalRecord
+    | TurnDone | GuardChanged | Fault | GoalRecord | Generation | RecordsLost
 )  # fmt: skip
 
 decoder = msgspec.json.Decoder(AnyRecord)
