@@ -70,4 +70,9 @@ def _bug(error: Exception) -> ExitCode:
 
 def _say(line: str) -> None:
     with suppress(OSError):  # Nobody may read standard error any more; the exit status still tells.
-        typer.echo(f"loopguard: {line}", err=True)
+        typer.echo(f"loopguard: {_one_line(line)}", err=True)
+
+
+def _one_line(text: str) -> str:
+    """Names from files may hold line ends or terminal controls; neither belongs into a message."""
+    return "".join(char if char.isprintable() else " " for char in text)
