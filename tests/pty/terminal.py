@@ -46,8 +46,9 @@ _KEYBOARD = re.compile(rb"\x1b\[([<>])[0-9;]*u")
 
 _CURSOR = 25
 _ON_BY_DEFAULT = {_CURSOR, 7}  # cursor, wrap around
-_UNIMPORTANT = {12, 2026, 2031, 2048}
-"""Cursor blink, synchronised output, colour and size reports: no program leaves harm in these."""
+_UNIMPORTANT = {12, 2026, 2027, 2031, 2048}
+"""Cursor blink, synchronised output, grapheme clusters (OpenCode leaves them on), colour and size
+reports: nothing that a shell trips over."""
 
 
 class Terminal:

@@ -1,0 +1,246 @@
+"""Starts the real OpenCode, guarded or not, and collects what it did.
+
+A `World` is one scripted model, one home and one project. Every process started in it carries the
+world's mark in its environment, which is how `World.check_survivors` finds what outlived it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, NamedTuple, Self, TypeVar
+
+import psutil
+from tests.pty.terminal import Terminal
+
+from loopguard_cli.testing.conversation import Request
+from loopguard_cli.testing.model import ScriptedModel
+from loopguard_cli.testing.opencode import Sandbox
+from loopguard_cli.testing.script import Reply, Script, Turn
+
+T = TypeVar("T")
+
+LOOPGUARD = (sys.executable, "-m", "loopguard_cli")
+
+RUN_SECONDS = 60.0
+"""No scenario takes longer, not even beside others on a busy machine."""
+
+_MARK = "LOOPGUARD_TEST_MARK"
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Started:
+    """A running program whose output is read all the time."""
+
+    def __init__(
+        self, argv: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], stdin: str | None = None
+    ) -> None:
+        self.process = subprocess.Popen(
+            [str(word) for word in argv],
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+        )
+        self._changed = threading.Condition()
+        self._lines: dict[str, list[str]] = {"out": [], "err": []}
+        streams = (("out", self.process.stdout), ("err", self.process.stderr))
+        self._readers = [threading.Thread(target=self._read, args=stream) for stream in streams]
+        for reader in self._readers:
+            reader.start()
+        if stdin is not None:
+            assert self.process.stdin
+            self.process.stdin.write(stdin)
+            self.process.stdin.close()
+
+    def _read(self, name: str, stream: IO[str]) -> None:
+        with stream:
+            for line in stream:
+                with self._changed:
+                    self._lines[name].append(line)
+                    self._changed.notify_all()
+
+    def _text(self, name: str) -> str:
+        return "".join(self._lines[name])
+
+    @property
+    def out(self) -> str:
+        with self._changed:
+            return self._text("out")
+
+    @property
+    def err(self) -> str:
+        with self._changed:
+            return self._text("err")
+
+    def wait_for(self, text: str, *, stream: str = "err", timeout: float = 30.0) -> None:
+        """Wait until the program wrote ``text``. Raises `TimeoutError` with all it wrote."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: text in self._text(stream), timeout):
+                raise TimeoutError(f"{text!r} not written within {timeout:g} s\n{self._both()}")
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def wait(self, timeout: float = RUN_SECONDS) -> Result:
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError(f"still running after {timeout:g} s\n{self._both()}") from error
+        for reader in self._readers:
+            reader.join(timeout)
+        return Result(code, self._text("out"), self._text("err"))
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for reader in self._readers:
+            reader.join()
+
+    def _both(self) -> str:
+        return f"--- out\n{self._text('out')}\n--- err\n{self._text('err')}"
+
+
+class World:
+    """Use it as a context manager; leaving it ends what it started and removes its folders."""
+
+    def __init__(
+        self, opencode: Path, behaviour: Script | Callable[[Request], Reply] | Sequence[Turn] = ()
+    ) -> None:
+        self.opencode = opencode
+        self.model = ScriptedModel(behaviour)
+        self._mark = uuid.uuid4().hex
+        self._started: list[Started | Terminal] = []
+        # Not below pytest's folder: its long names would not leave room for the path of a socket.
+        self.root = Path(tempfile.mkdtemp(prefix="lg-"))
+        self._sandbox = Sandbox(self.root, self.model.url)
+        self.runtime = self.root / "run"
+        self.runtime.mkdir(mode=0o700)
+
+    def __enter__(self) -> Self:
+        self.model.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self.check_survivors()
+        finally:
+            for process in self.processes():
+                process.kill()
+            for started in self._started:
+                started.close()
+            self.model.close()
+            shutil.rmtree(self.root, ignore_errors=True)
+
+    # --- folders -----------------------------------------------------------------------------
+
+    @property
+    def project(self) -> Path:
+        return self._sandbox.project
+
+    @property
+    def home(self) -> Path:
+        return self._sandbox.home
+
+    def count(self, name: str) -> int:
+        """How many lines a file of the project has: how often a call that appends to it ran."""
+        file = self.project / name
+        return len(file.read_text().splitlines()) if file.exists() else 0
+
+    # --- programs ----------------------------------------------------------------------------
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        environment = self._sandbox.environment()
+        environment["PATH"] = f"{self.opencode.parent}{os.pathsep}{environment['PATH']}"
+        return {**environment, "XDG_RUNTIME_DIR": str(self.runtime), _MARK: self._mark, **(extra or {})}
+
+    def start(
+        self, *argv: str | Path, env: Mapping[str, str] | None = None, stdin: str | None = None
+    ) -> Started:
+        started = Started(argv, cwd=self.project, env=self.environment(env), stdin=stdin)
+        self._started.append(started)
+        return started
+
+    def run(
+        self, *argv: str | Path, env: Mapping[str, str] | None = None, stdin: str | None = None
+    ) -> Result:
+        return self.start(*argv, env=env, stdin=stdin).wait()
+
+    def guard(
+        self,
+        *agent: str | Path,
+        options: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+    ) -> Started:
+        """``loopguard run <options> -- <agent>`` without a terminal."""
+        return self.start(*LOOPGUARD, "run", *options, "--", *agent, env=env, stdin=stdin)
+
+    def ask(self, *command: str) -> Result:
+        """Another ``loopguard`` command, as from a second terminal in the project."""
+        return self.run(*LOOPGUARD, *command)
+
+    def screen(self, *argv: str | Path, env: Mapping[str, str] | None = None) -> Terminal:
+        terminal = Terminal(argv, cwd=self.project, env=self.environment(env))
+        self._started.append(terminal)
+        return terminal
+
+    def guard_screen(
+        self, *agent: str | Path, options: Sequence[str] = (), env: Mapping[str, str] | None = None
+    ) -> Terminal:
+        """``loopguard run <options> -- <agent>`` on a terminal of its own."""
+        return self.screen(*LOOPGUARD, "run", *options, "--", *agent, env=env)
+
+    # --- processes ---------------------------------------------------------------------------
+
+    def processes(self) -> list[psutil.Process]:
+        """Every live process of this world."""
+        return [process for process in psutil.process_iter() if self._is_ours(process)]
+
+    def check_survivors(self, timeout: float = 5.0) -> None:
+        """Fails if anything is still there after ``timeout`` seconds, in which it may go by itself."""
+        left = psutil.wait_procs(self.processes(), timeout=timeout)[1]
+        assert not left, f"survived the run: {[_cmdline(process) for process in left]}"
+
+    def named(self, name: str) -> list[psutil.Process]:
+        """The processes of this world with ``name`` in their command line."""
+        return [process for process in self.processes() if name in " ".join(_cmdline(process))]
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        try:
+            return process.environ().get(_MARK) == self._mark and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
+
+
+def _cmdline(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def bash(command: str, **more: Any) -> dict[str, Any]:
+    """Arguments of OpenCode's shell tool."""
+    return {"command": command, "description": "Does one step", **more}
