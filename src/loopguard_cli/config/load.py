@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
@@ -86,16 +86,31 @@ def reload_for(
         return current, f"settings not reloaded, the former ones stay in force: {error}"
 
 
-def _put(entry: Entry, source: Source, values: dict[str, Any], origins: dict[str, Origin]) -> None:
+class Checked(NamedTuple):
+    """One entry that fits its setting."""
+
+    leaf: schema.Leaf
+    name: str
+    """The key inside a free table, else empty."""
+    value: Any
+
+
+def check(entry: Entry, source: Source) -> Checked:
+    """Find the setting of an entry and convert its value. `ConfigError` says what is wrong, and where."""
     found = schema.find(entry.path)
     if found is None:
         raise _unknown(entry, source)
     leaf, name = found
-    kind = leaf.type.__args__[1] if name else leaf.type
+    kind = get_args(leaf.type)[1] if name else leaf.type
     try:
         value = schema.convert(kind, entry.value, from_text=source.from_text)
     except ValueError as error:
-        raise ConfigError(f"{source.place(entry.path)}: {'.'.join(entry.path)}: {error}") from None
+        raise ConfigError(_at(source, entry, f"{'.'.join(entry.path)}: {error}")) from None
+    return Checked(leaf, name, value)
+
+
+def _put(entry: Entry, source: Source, values: dict[str, Any], origins: dict[str, Origin]) -> None:
+    leaf, name, value = check(entry, source)
     origin = Origin(source.layer, source, entry.path)
     if not leaf.is_table:
         values[leaf.key] = value
@@ -108,16 +123,18 @@ def _put(entry: Entry, source: Source, values: dict[str, Any], origins: dict[str
 
 def _unknown(entry: Entry, source: Source) -> ConfigError:
     key = ".".join(entry.path)
-    place = source.place(entry.path)
     if key in schema.sections():
-        return ConfigError(
-            f"{place}: {key}: expected a table, got {entry.value!r:.40}",
-            f"write [{key}] and its settings below",
-        )
+        message = f"{key}: expected a table, got {entry.value!r:.40}"
+        return ConfigError(_at(source, entry, message), f"write [{key}] and its settings below")
     by_name = [known for known in schema.leaves() if known.rpartition(".")[2] == entry.path[-1]]
     near = by_name[0] if by_name else schema.near(key, [*schema.leaves(), *schema.sections()])
     hint = f"did you mean {near!r}?" if near else "'loopguard config show' lists the settings"
-    return ConfigError(f"{place}: unknown setting {key!r}", hint)
+    return ConfigError(_at(source, entry, f"unknown setting {key!r}"), hint)
+
+
+def _at(source: Source, entry: Entry, message: str) -> str:
+    place = source.place(entry.path)
+    return f"{place}: {message}" if place else message
 
 
 def _check_together(values: Mapping[str, Any], origins: Mapping[str, Origin]) -> None:

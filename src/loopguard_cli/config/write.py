@@ -13,10 +13,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import tomli_w
 
 from loopguard_cli.config import schema, sources
-from loopguard_cli.config.load import load
+from loopguard_cli.config.load import check, load
 from loopguard_cli.config.locate import statement
 from loopguard_cli.config.schema import Layer
 from loopguard_cli.errors import ConfigError
@@ -24,17 +25,11 @@ from loopguard_cli.errors import ConfigError
 
 def assign(path: Path, key: str, text: str) -> Any:
     """Set ``key`` to what ``text`` says (as in ``--set``); returns the value as written."""
-    source = sources.from_flags([f"{key}={text}"])
-    loaded = load([source])
-    found = schema.find(tuple(key.split(".")))
-    assert found is not None  # load() refuses unknown keys
-    leaf, name = found
-    value: Any = loaded.settings
-    for part in leaf.key.split("."):
-        value = getattr(value, part)
-    value = _plain(value[name] if name else value)
-    put(path, {(*leaf.key.split("."), *([name] if name else [])): value})
-    return value
+    entry = sources.Entry(tuple(key.split(".")), text)
+    leaf, name, value = check(entry, sources.Source(Layer.PROJECT, "", (entry,), from_text=True))
+    plain = _plain(value)
+    put(path, {(*leaf.key.split("."), *([name] if name else [])): plain})
+    return plain
 
 
 def put(path: Path, values: dict[tuple[str, ...], Any]) -> None:
@@ -136,6 +131,6 @@ def _check(text: str, path: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    import msgspec
-
-    return msgspec.to_builtins(value)
+    """Without enums and tuples, so that it equals what a parser reads back."""
+    plain = msgspec.to_builtins(value)
+    return list(plain) if isinstance(plain, tuple) else plain
