@@ -49,6 +49,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rule: str
     """Stable id, as in the table of docs/detection.md."""
     proposes: Action
+    limit: Action = Action.STOP
+    """The highest rung of the ladder that this evidence justifies, however often it comes."""
     session: SessionId = NO_SESSION
     identity: str
     """Digest of *what* repeats (a call key, a text unit), so that the ladder knows the same loop again."""

@@ -1,0 +1,134 @@
+"""What is really done about findings: mode, ladder with memory, capabilities of the agent.
+
+The ladder (preset ``balanced``): a loop is met with what its rule proposes; seen again, with the
+next rung, up to what the evidence justifies (`Finding.limit`). A call that stays refused and is
+asked for again and again ends in an aborted turn. Our own nudges and continuations never make the
+ladder forget; a person's message does.
+
+The presets ``infinity`` and ``pi`` have no ladder: each finding gets what the rule proposes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import msgspec
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode, Preset, RuleAction
+
+REMEMBERED = 256
+"""Loops whose rung is remembered per session; the one unseen for longest is forgotten first."""
+
+_RUNGS: tuple[Action, ...] = (Action.NOTE, Action.NUDGE, Action.BLOCK, Action.ABORT)
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done about one event."""
+
+    action: Action
+    finding: Finding | None = None
+    """The one that decided."""
+    escalated: bool = False
+    """Stronger than the rule proposed, because the same loop was met before."""
+    degraded: str = ""
+    """Why it is weaker or coarser than it should be (an English phrase), empty if it is not."""
+
+
+ALLOWED = Verdict(action=Action.ALLOW)
+
+
+class _Memory:
+    """How one loop was met so far."""
+
+    __slots__ = ("rung", "times")
+
+    def __init__(self) -> None:
+        self.rung = Action.ALLOW
+        self.times = 0
+        """How often the present rung was used."""
+
+
+class Policy:
+    """The judgement of one session."""
+
+    def __init__(self, settings: GuardSettings, capabilities: Capabilities) -> None:
+        self._settings = settings
+        self._can = capabilities
+        self._memory: OrderedDict[str, _Memory] = OrderedDict()
+
+    def judge(self, findings: Sequence[Finding], *, at_gate: bool) -> Verdict:
+        """The verdict on one event's findings: the strongest action, the first finding that asks for it."""
+        if self._settings.mode is Mode.OFF:
+            return ALLOWED
+        best = ALLOWED
+        for finding in findings:
+            verdict = self._one(finding, at_gate=at_gate)
+            if verdict.action > best.action:
+                best = verdict
+        return best
+
+    def person_spoke(self) -> None:
+        """A person's message: the loops met so far may be what they asked for."""
+        self._memory.clear()
+
+    def reset(self) -> None:
+        self._memory.clear()
+
+    def reconfigure(self, settings: GuardSettings) -> None:
+        """New settings from now on; what was met stays remembered."""
+        self._settings = settings
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _one(self, finding: Finding, *, at_gate: bool) -> Verdict:
+        action: Action = finding.proposes
+        if self._settings.preset is Preset.BALANCED:
+            action = self._climb(finding)
+        escalated = action > finding.proposes
+        if (ceiling := self._settings.rules.get(finding.rule)) is not None:
+            if ceiling is RuleAction.OFF:
+                return ALLOWED
+            action = min(action, Action[ceiling.upper()])
+        if self._settings.mode is Mode.OBSERVE:
+            return Verdict(action=min(action, Action.WARN), finding=finding, escalated=escalated)
+        action, degraded = self._within_reach(action, at_gate=at_gate)
+        return Verdict(action=action, finding=finding, escalated=escalated, degraded=degraded)
+
+    def _climb(self, finding: Finding) -> Action:
+        if finding.proposes is Action.WARN:
+            return Action.WARN
+        memory = self._memory.get(finding.identity)
+        if memory is None:
+            memory = self._memory[finding.identity] = _Memory()
+            while len(self._memory) > REMEMBERED:
+                self._memory.popitem(last=False)
+        self._memory.move_to_end(finding.identity)
+        rung: Action = finding.proposes
+        if memory.times:
+            rung = max(rung, memory.rung)
+            patience = self._settings.calls.blocked_retries if rung is Action.BLOCK else 0
+            if memory.rung >= finding.proposes and memory.times > patience:
+                rung = next((higher for higher in _RUNGS if higher > rung), rung)
+        rung = max(finding.proposes, min(rung, finding.limit))
+        memory.times = memory.times + 1 if rung == memory.rung else 1
+        memory.rung = rung
+        return rung
+
+    def _within_reach(self, action: Action, *, at_gate: bool) -> tuple[Action, str]:
+        """The nearest thing that this agent lets us do."""
+        can = self._can
+        if action is Action.BLOCK and not at_gate:
+            if can.abort:
+                return Action.ABORT, "" if can.gate else "this agent has no gate: the turn is aborted instead"
+            action, reason = Action.NUDGE, "this agent can be neither blocked nor aborted"
+        elif action >= Action.ABORT and not can.abort:
+            if at_gate:
+                return Action.BLOCK, "this agent cannot be aborted: only the call is refused"
+            action, reason = Action.NUDGE, "this agent cannot be aborted"
+        else:
+            reason = ""
+        if action is Action.NUDGE and not can.prompt:
+            return Action.WARN, reason or "this agent takes no hints: only the person is told"
+        return action, reason

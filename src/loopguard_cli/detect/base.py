@@ -1,0 +1,66 @@
+"""What a detector is, to the panel that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from loopguard_cli.core.events import Event
+from loopguard_cli.core.findings import Finding
+from loopguard_cli.core.ids import SessionId
+from loopguard_cli.core.settings import GuardSettings
+
+MAX_EVIDENCE = 32
+"""A finding names at most this many events."""
+
+
+class Detector(Protocol):
+    """One family of rules over the events of one session.
+
+    Deterministic: equal events at equal times give equal findings. Everything it keeps is bounded.
+    It sees every event of its session, also those that are none of its business.
+    """
+
+    def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]: ...
+
+    def deadline(self) -> float | None:
+        """When `tick` should be called next, if nothing happens before."""
+
+    def tick(self, now: float) -> Iterable[Finding]: ...
+
+    def reset(self) -> None:
+        """A person asked to forget the counters."""
+
+    def resumed(self, now: float) -> None:
+        """A recovery continued the turn: do not trip at once on old history, do not forget it."""
+
+
+class Family(Protocol):
+    """Makes one session's detector, or None where the settings leave it out."""
+
+    def __call__(self, session: SessionId, settings: GuardSettings) -> Detector | None: ...
+
+
+class Quiet:
+    """The uneventful half of `Detector`, for detectors without timers."""
+
+    def deadline(self) -> float | None:
+        return None
+
+    def tick(self, now: float) -> Iterable[Finding]:
+        return ()
+
+    def reset(self) -> None:
+        pass
+
+    def resumed(self, now: float) -> None:
+        pass
+
+
+def evidence(events: Iterable[int]) -> tuple[int, ...]:
+    """The first and the latest of ``events``, in order, so that a long proof stays short."""
+    numbers = list(events)
+    if len(numbers) <= MAX_EVIDENCE:
+        return tuple(numbers)
+    half = MAX_EVIDENCE // 2
+    return tuple(numbers[:half] + numbers[-half:])

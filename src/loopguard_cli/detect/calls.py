@@ -1,0 +1,135 @@
+"""The family of rules about tool calls: one journal, the rules of the preset, and the decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from loopguard_cli.core.events import Event, Origin, SessionGone, Status, StatusChanged, UserSpoke
+from loopguard_cli.core.findings import CallView, Finding
+from loopguard_cli.core.ids import CallId, CallKey, SessionId
+from loopguard_cli.core.settings import GuardSettings, Preset
+from loopguard_cli.detect.base import Quiet
+from loopguard_cli.detect.decisions import Decisions, is_exempt
+from loopguard_cli.detect.journal import Call, Journal
+from loopguard_cli.detect.keys import digest
+from loopguard_cli.detect.repeat import RepeatCall
+from loopguard_cli.detect.rule import Rule, Scene
+from loopguard_cli.detect.standing import Standing
+
+RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
+    Preset.INFINITY: (RepeatCall,),
+    Preset.PI: (),
+    Preset.BALANCED: (RepeatCall,),
+}
+"""Which rules about calls a preset has; for findings of one call the order is that of the answers."""
+
+
+class CallRules(Quiet):
+    """All rules about the calls of one session."""
+
+    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
+        self.journal = Journal()
+        self._settings = settings
+        self._scene = Scene(session, settings.calls, self.journal, Standing())
+        self._rules = [make(self._scene) for make in RULES[settings.preset]]
+        self._decisions = Decisions(self._scene.standing, self, settings.locale)
+
+    # --- events ------------------------------------------------------------------------------
+
+    def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]:
+        found: list[Finding] = []
+        for ended, call in self.journal.apply(event, seq, now):
+            found += self._ended(call, now) if ended else self._asked(call, now)
+        if isinstance(event, SessionGone):
+            self._clear()
+        elif (isinstance(event, UserSpoke) and event.origin is Origin.PERSON) or (
+            isinstance(event, StatusChanged) and event.status is Status.IDLE
+        ):
+            for rule in self._rules:
+                rule.settled()
+        return found
+
+    def refused(self, call: CallId) -> None:
+        """The gate refused this call."""
+        refused = self.journal.refuse(call)
+        if refused is not None:
+            for rule in self._rules:
+                rule.refused(refused)
+
+    def reset(self) -> None:
+        self.journal.clear()
+        self._clear()
+
+    def reconfigure(self, settings: GuardSettings) -> None:
+        self._scene.settings = settings.calls
+        self._decisions.locale = settings.locale
+        if settings.preset is not self._settings.preset:
+            self._rules = [make(self._scene) for make in RULES[settings.preset]]
+        self._settings = settings
+
+    # --- questions ---------------------------------------------------------------------------
+
+    def check(self, fields: Mapping[str, Any], now: float) -> Mapping[str, Any]:
+        return self._decisions.check(fields, now)
+
+    def decide(self, fields: Mapping[str, Any], now: float) -> Mapping[str, Any]:
+        return self._decisions.decide(fields, now)
+
+    def count(self, key: CallKey, now: float) -> int:
+        """How many calls with this key count at present."""
+        for rule in self._rules:
+            if isinstance(rule, RepeatCall):
+                return rule.count(key, now)
+        line = self.journal.lines.get(key)
+        return line.asked if line is not None else 0
+
+    def threshold_of(self, tool: str) -> int:
+        calls = self._settings.calls
+        preset = self._settings.preset
+        default = calls.consecutive_threshold if preset is Preset.PI else calls.repeat_threshold
+        return self._scene.threshold(tool, default)
+
+    def views(self, now: float) -> Sequence[CallView]:
+        return [self._view(call, now) for call in self.journal.recent]
+
+    def view(self, call: CallId, now: float) -> CallView | None:
+        known = self.journal.find(call)
+        return self._view(known, now) if known is not None else None
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _asked(self, call: Call, now: float) -> Iterator[Finding]:
+        if self._exempt(call):
+            return
+        if self._scene.standing.attempt(call.key):
+            self.journal.forget(call)
+            for rule in self._rules:
+                rule.forget(call.key)
+        for rule in self._rules:
+            yield from rule.asked(call, now)
+
+    def _ended(self, call: Call, now: float) -> Iterator[Finding]:
+        if self._exempt(call):
+            return
+        for rule in self._rules:
+            yield from rule.ended(call, now)
+
+    def _exempt(self, call: Call) -> bool:
+        return is_exempt(call.tool) or call.tool in self._scene.settings.ignore_tools
+
+    def _clear(self) -> None:
+        self._scene.standing.clear()
+        for rule in self._rules:
+            rule.clear()
+
+    def _view(self, call: Call, now: float) -> CallView:
+        return CallView(
+            tool=call.tool,
+            key=call.key,
+            count=self.count(call.key, now),
+            blocked=self._scene.standing.blocked(call.key),
+            last_seen=max(call.asked_at, call.ended_at),
+            ok=call.ok if call.complete else None,
+            outcome=digest(call.raw.encode()) if call.complete else "",
+        )

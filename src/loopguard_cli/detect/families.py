@@ -1,0 +1,11 @@
+"""The detector families a panel is made of, besides the rules about calls (`detect.calls`).
+
+Order matters only for findings of the same event: earlier ones come first.
+"""
+
+from __future__ import annotations
+
+from loopguard_cli.detect.base import Family
+
+TEXT_FAMILIES: tuple[Family, ...] = ()
+"""Rules about what the assistant writes and thinks."""

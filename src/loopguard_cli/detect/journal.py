@@ -1,0 +1,319 @@
+"""The journal: one session's tool calls, each counted once, with its outcome and its round.
+
+A call is counted when it is first heard of: asked for at the gate, started (agents without a gate)
+or finished (agents that report nothing earlier). A *round* is what the agent sends off together:
+a call asked for while another is still open belongs to the same round.
+
+Bounded: `OPEN` calls in flight, `RECENT` past calls, outputs of the last `READABLE` of them, and
+one line per key for the last `KEYS` keys.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from typing import Any
+
+from loopguard_cli.core.events import (
+    Event,
+    Origin,
+    SessionGone,
+    Status,
+    StatusChanged,
+    ToolAsked,
+    ToolFinished,
+    ToolStarted,
+    UsageReported,
+    UserSpoke,
+)
+from loopguard_cli.core.findings import Cost
+from loopguard_cli.core.ids import CallId, CallKey, MessageId
+from loopguard_cli.detect import outcomes, shapes
+from loopguard_cli.detect.keys import call_key
+from loopguard_cli.detect.outcomes import Sameness
+from loopguard_cli.detect.tools import Kind, kind_of
+
+OPEN = 256
+RECENT = 64
+READABLE = 24
+KEYS = 512
+MESSAGES = 16
+
+
+class Call:
+    """One tool call. Rules read it; only the journal writes it."""
+
+    __slots__ = (
+        "_alike",
+        "_arguments",
+        "_shape",
+        "_steady",
+        "asked_at",
+        "asked_seq",
+        "cancelled",
+        "changes",
+        "complete",
+        "ended_at",
+        "ended_seq",
+        "epoch",
+        "failed",
+        "fresh",
+        "id",
+        "key",
+        "kind",
+        "left",
+        "ok",
+        "output",
+        "raw",
+        "round",
+        "size",
+        "tokens",
+        "tool",
+    )
+
+    def __init__(self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float) -> None:
+        self.id: CallId = event.call
+        self.tool: str = event.tool
+        self.key: CallKey = call_key(event.tool, event.args)
+        self.kind: Kind = kind_of(event.tool, event.args)
+        self.asked_seq = self.ended_seq = seq
+        self.asked_at = self.ended_at = now
+        self.round = 0
+        self.epoch = 0
+        """How much had changed when it was asked for (`Journal.epoch`)."""
+        self.left = 0
+        """The same when it had ended; higher if it changed something itself."""
+        self.tokens = 0
+        self.fresh = True
+        """Nothing with this key was seen before."""
+        self.complete = False
+        """It ended by itself, with an outcome."""
+        self.cancelled = False
+        self.ok = True
+        self.failed = False
+        self.raw = ""
+        self.output: str | None = None
+        """What came back, while it is kept and was not cut by the agent's report; else None."""
+        self.size = 0
+        """Characters of the whole output."""
+        self._arguments: dict[str, Any] | None = event.args
+        self._shape: shapes.Shape | None = None
+        self._steady = self._alike = ""
+
+    @property
+    def shape(self) -> shapes.Shape:
+        """Its arguments without numbers, order and spacing (`detect.shapes`)."""
+        if self._shape is None:
+            self._shape = shapes.shape_of(self.tool, self._arguments or {})
+            self._arguments = None
+        return self._shape
+
+    def end(self, event: ToolFinished, seq: int, now: float) -> None:
+        self.ended_seq, self.ended_at = seq, now
+        self.cancelled = outcomes.is_cancelled(event)
+        self.ok = event.ok
+        self.failed = not event.ok or bool(event.exit_code)
+        self.raw = outcomes.raw_digest(event)
+        self.size = event.output_chars if event.output_chars >= 0 else len(event.output)
+        self.output = event.output[: outcomes.KEPT]
+        self.complete = not self.cancelled
+
+    def forget_output(self) -> None:
+        self.output = None
+
+    def pending(self) -> bool:
+        """Its answer says that something is still under way."""
+        return self.output is not None and outcomes.says_pending(self.output)
+
+    def steady(self) -> str:
+        if not self._steady and self.output is not None:
+            self._steady = f"{self.ok}{outcomes.mask_volatile(self.output)}"
+        return self._steady
+
+    def alike(self) -> str:
+        if not self._alike and self.output is not None:
+            self._alike = f"{self.ok}{outcomes.mask_numbers(self.output)}"
+        return self._alike
+
+    def sameness(self, other: Call) -> Sameness:
+        """How far the outcomes of two complete calls agree."""
+        if self.raw == other.raw:
+            return Sameness.EQUAL
+        if self.ok is not other.ok or self.output is None or other.output is None:
+            return Sameness.DIFFERENT
+        if max(self.size, other.size) > outcomes.KEPT or abs(self.size - other.size) > 64:
+            # What cannot be read whole, or differs by more than masked parts would, is different.
+            return Sameness.DIFFERENT
+        if self.steady() == other.steady():
+            return Sameness.STEADY
+        return Sameness.ALIKE if self.alike() == other.alike() else Sameness.DIFFERENT
+
+
+class Line:
+    """What is known of one key."""
+
+    __slots__ = ("asked", "degree", "last", "same", "unchanged")
+
+    def __init__(self) -> None:
+        self.asked = 0
+        """Calls asked for with this key, all told."""
+        self.last: Call | None = None
+        """The latest with an outcome."""
+        self.same: list[Call] = []
+        """The latest ones whose outcomes agree and between which nothing changed, oldest first."""
+        self.degree = Sameness.EQUAL
+        """The weakest agreement among them."""
+        self.unchanged = 0
+        """How many of the latest outcomes agree, whatever changed in between."""
+
+
+SAME_KEPT = 40
+
+
+class Journal:
+    """All calls of a session, fed by `apply`."""
+
+    def __init__(self) -> None:
+        self.recent: deque[Call] = deque(maxlen=RECENT)
+        """Counted calls, oldest first, the one being asked for included; refused ones are taken out."""
+        self.open: OrderedDict[CallId, Call] = OrderedDict()
+        self.lines: OrderedDict[CallKey, Line] = OrderedDict()
+        self.epoch = 0
+        """Goes up with everything that may make an equal call worth repeating: a change that was
+        made for the first time, or a person's message."""
+        self.round = 0
+        self.tokens = 0
+        self._usage: OrderedDict[MessageId, int] = OrderedDict()
+
+    # --- feeding -----------------------------------------------------------------------------
+
+    def apply(self, event: Event, seq: int, now: float) -> Iterator[tuple[bool, Call]]:
+        """Take an event in; yields ``(ended, call)`` for a call that is new (False) or ended (True)."""
+        match event:
+            case ToolAsked() | ToolStarted():
+                if event.call not in self.open:
+                    yield False, self._asked(Call(event, seq, now))
+            case ToolFinished():
+                call = self.open.pop(event.call, None)
+                if event.refused:
+                    if call is not None:
+                        self._withdraw(call)
+                    return
+                if call is None:
+                    call = self._asked(Call(event, seq, now))
+                    self.open.pop(call.id, None)
+                    yield False, call
+                call.end(event, seq, now)
+                self._ended(call)
+                yield True, call
+            case UserSpoke(origin=Origin.PERSON):
+                self.open.clear()
+                self.epoch += 1
+            case StatusChanged(status=Status.IDLE):
+                self.open.clear()
+            case UsageReported():
+                self._used(event)
+            case SessionGone():
+                self.clear()
+            case _:
+                pass
+
+    def refuse(self, call: CallId) -> Call | None:
+        """The call did not run: it has no outcome and breaks nobody's row."""
+        refused = self.open.pop(call, None)
+        if refused is not None:
+            self._withdraw(refused)
+        return refused
+
+    def clear(self) -> None:
+        self.recent.clear()
+        self.open.clear()
+        self.lines.clear()
+
+    def forget(self, call: Call) -> None:
+        """Start the key of ``call``, which is being asked for, afresh: it counts as the first."""
+        self.lines.pop(call.key, None)
+        self.line(call.key).asked = 1
+        kept = [other for other in self.recent if other.key != call.key or other is call]
+        self.recent.clear()
+        self.recent.extend(kept)
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def line(self, key: CallKey) -> Line:
+        found = self.lines.get(key)
+        if found is None:
+            found = self.lines[key] = Line()
+            while len(self.lines) > KEYS:
+                self.lines.popitem(last=False)
+        else:
+            self.lines.move_to_end(key)
+        return found
+
+    def find(self, call: CallId) -> Call | None:
+        """A call in flight, or one of the latest."""
+        if (found := self.open.get(call)) is not None:
+            return found
+        return next((past for past in reversed(self.recent) if past.id == call), None)
+
+    def cost(self, since: Call, calls: int, now: float) -> Cost:
+        """What was spent from ``since`` on."""
+        return Cost(calls=calls, tokens=self.tokens - since.tokens, seconds=round(now - since.asked_at, 3))
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _asked(self, call: Call) -> Call:
+        if not self.open:
+            self.round += 1
+        call.round = self.round
+        call.epoch = self.epoch
+        call.tokens = self.tokens
+        line = self.line(call.key)
+        call.fresh = line.asked == 0
+        line.asked += 1
+        self.open[call.id] = call
+        while len(self.open) > OPEN:
+            self.open.popitem(last=False)
+        self.recent.append(call)
+        if len(self.recent) > READABLE:
+            self.recent[-READABLE - 1].forget_output()
+        return call
+
+    def _withdraw(self, call: Call) -> None:
+        self.line(call.key).asked -= 1
+        try:
+            self.recent.remove(call)
+        except ValueError:
+            return
+
+    def _ended(self, call: Call) -> None:
+        if not call.complete:
+            return
+        line = self.line(call.key)
+        degree = call.sameness(line.last) if line.last is not None else Sameness.DIFFERENT
+        if degree >= Sameness.STEADY:
+            line.unchanged += 1
+        else:
+            line.unchanged = 1
+        if degree >= Sameness.STEADY and line.last is not None and line.last.left == call.epoch:
+            line.degree = min(line.degree, degree)
+        else:
+            line.same.clear()
+            line.degree = Sameness.EQUAL
+        if len(line.same) >= SAME_KEPT:
+            del line.same[1]
+        line.same.append(call)
+        line.last = call
+        if call.fresh and not call.failed and call.kind in (Kind.EDIT, Kind.ACT):
+            self.epoch += 1
+        call.left = self.epoch
+
+    def _used(self, event: UsageReported) -> None:
+        total = event.total or (
+            event.input + event.output + event.reasoning + event.cache_read + event.cache_write
+        )
+        before = self._usage.get(event.message, 0)
+        self._usage[event.message] = max(before, total)
+        self.tokens += max(0, total - before)
+        while len(self._usage) > MESSAGES:
+            self._usage.popitem(last=False)

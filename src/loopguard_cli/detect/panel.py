@@ -1,0 +1,80 @@
+"""All detectors of one session behind one face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from loopguard_cli.core.events import Event
+from loopguard_cli.core.findings import CallView, Finding
+from loopguard_cli.core.ids import CallId, SessionId
+from loopguard_cli.core.settings import GuardSettings
+from loopguard_cli.detect.base import Detector
+from loopguard_cli.detect.calls import CallRules
+from loopguard_cli.detect.families import TEXT_FAMILIES
+
+
+class DetectorPanel:
+    """Implements `core.findings.Panel`."""
+
+    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
+        self._session = session
+        self._settings = settings
+        self._calls = CallRules(session, settings)
+        self._detectors = self._assemble()
+
+    def observe(self, event: Event, seq: int, now: float) -> Sequence[Finding]:
+        return self._gather(lambda detector: detector.observe(event, seq, now))
+
+    def deadline(self) -> float | None:
+        times = [detector.deadline() for detector in self._detectors]
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> Sequence[Finding]:
+        return self._gather(lambda detector: detector.tick(now))
+
+    def call_blocked(self, call: CallId, now: float) -> None:
+        self._calls.refused(call)
+
+    def reset(self) -> None:
+        for detector in self._detectors:
+            detector.reset()
+
+    def resumed(self, now: float) -> None:
+        for detector in self._detectors:
+            detector.resumed(now)
+
+    def reconfigure(self, settings: GuardSettings) -> None:
+        text_changed = (settings.preset, settings.text, settings.pace) != (
+            self._settings.preset,
+            self._settings.text,
+            self._settings.pace,
+        )
+        self._settings = settings
+        self._calls.reconfigure(settings)
+        if text_changed:
+            self._detectors = self._assemble()
+
+    def calls(self, now: float) -> Sequence[CallView]:
+        return self._calls.views(now)
+
+    def view(self, call: CallId, now: float) -> CallView | None:
+        return self._calls.view(call, now)
+
+    def check(self, fields: Mapping[str, Any], now: float) -> Mapping[str, Any]:
+        return self._calls.check(fields, now)
+
+    def decide(self, fields: Mapping[str, Any], now: float) -> Mapping[str, Any]:
+        return self._calls.decide(fields, now)
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _assemble(self) -> list[Detector]:
+        families = (family(self._session, self._settings) for family in TEXT_FAMILIES)
+        return [self._calls, *(detector for detector in families if detector is not None)]
+
+    def _gather(self, ask: Callable[[Detector], Any]) -> list[Finding]:
+        found: list[Finding] = []
+        for detector in self._detectors:
+            found.extend(ask(detector))
+        return found

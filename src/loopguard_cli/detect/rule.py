@@ -1,0 +1,104 @@
+"""What a rule about calls is, and what it gets to see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import msgspec
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.ids import CallKey, SessionId
+from loopguard_cli.core.settings import CallSettings
+from loopguard_cli.detect.base import evidence
+from loopguard_cli.detect.journal import Call, Journal
+from loopguard_cli.detect.standing import Standing
+
+
+class Scene(msgspec.Struct):
+    """What the rules of one session share."""
+
+    session: SessionId
+    settings: CallSettings
+    journal: Journal
+    standing: Standing
+
+    def threshold(self, tool: str, default: int) -> int:
+        """The threshold for one tool, where it has its own."""
+        return self.settings.tool_thresholds.get(tool, default)
+
+    def finding(
+        self,
+        rule: str,
+        proposes: Action,
+        call: Call,
+        proof: Iterable[Call],
+        now: float,
+        *,
+        identity: str = "",
+        count: int = 0,
+        limit: Action = Action.STOP,
+        gate: bool = True,
+        **facts: object,
+    ) -> Finding:
+        """A finding about ``call``, proved by ``proof`` (oldest first, ``call`` itself included)."""
+        calls = list(proof)
+        first = calls[0] if calls else call
+        return Finding(
+            rule=rule,
+            proposes=proposes,
+            limit=limit,
+            session=self.session,
+            identity=identity or call.key,
+            count=count or len(calls),
+            events=evidence(one.asked_seq for one in calls),
+            facts=dict(facts),
+            cost=self.journal.cost(first, len(calls), now),
+            tool=call.tool,
+            key=call.key,
+            call=call.id if gate else type(call.id)(""),
+        )
+
+
+class Rule(Protocol):
+    """One rule about calls. It hears of each call twice: when it is asked for and when it ended."""
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]: ...
+
+    def ended(self, call: Call, now: float) -> Iterable[Finding]: ...
+
+    def forget(self, key: CallKey) -> None:
+        """A decision granted this key a fresh cycle, or a change made its past irrelevant."""
+
+    def settled(self) -> None:
+        """The agent's run ended, or a person began a new one."""
+
+    def refused(self, call: Call) -> None:
+        """The call did not run."""
+
+    def clear(self) -> None: ...
+
+
+class Plain:
+    """The uneventful half of `Rule`."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        return ()
+
+    def ended(self, call: Call, now: float) -> Iterable[Finding]:
+        return ()
+
+    def forget(self, key: CallKey) -> None:
+        pass
+
+    def settled(self) -> None:
+        pass
+
+    def refused(self, call: Call) -> None:
+        pass
+
+    def clear(self) -> None:
+        pass

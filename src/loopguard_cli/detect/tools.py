@@ -1,0 +1,147 @@
+"""What kind of thing a tool call does, judged from names that agents and MCP servers use.
+
+Only outcome-aware rules look here. A wrong guess costs sensitivity, not safety: what is not known
+to be harmless reading counts as something that may change the world.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+
+class Kind(Enum):
+    """What a call does, as far as its name and arguments tell."""
+
+    READ = "read"
+    """Looks at something; equal calls give equal answers while nothing changes."""
+    EDIT = "edit"
+    """Changes a file. Sent twice it is either a mistake or does nothing."""
+    MOVE = "move"
+    """Moves through something (scroll, click, next page): equal calls are how one gets along."""
+    WAIT = "wait"
+    """Lets time pass, or asks how something is getting on."""
+    NOTE = "note"
+    """Thinking, to-do lists: changes nothing outside the agent."""
+    ACT = "act"
+    """Anything else: may change the world."""
+    IDLE = "idle"
+    """A command that does nothing at all."""
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+_SHELL_NAMES = frozenset(
+    ["bash", "sh", "shell", "powershell", "terminal", "exec", "command", "cmd", "console", "zsh"]
+)
+_COMMAND_FIELDS = ("command", "cmd", "script")
+
+_WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
+    (Kind.WAIT, _set("wait sleep poll status watch monitor progress heartbeat")),
+    (Kind.NOTE, _set("think thought todo todowrite todoread plan")),
+    (
+        Kind.EDIT,
+        _set("edit multiedit write patch replace insert create append rename delete remove update"),
+    ),
+    (Kind.MOVE, _set("scroll click press swipe tap key type hover drag next goto")),
+    (
+        Kind.READ,
+        _set(
+            "read cat view open grep glob find search ls list dir tree fetch webfetch browse get query "
+            "recall lookup show stat head tail diff log"
+        ),
+    ),
+)
+
+_ACTION_FIELDS = ("action", "command", "operation", "op", "mode")
+_WAITING_ACTIONS = _set("poll wait status log logs tail check sleep output")
+_VIEWING_ACTIONS = _set("view read list get show search")
+
+_WAITING_COMMAND = re.compile(
+    r"(?:^|[\s;&|(])(?:sleep\s+[\d.$]|wait(?:\s|$|;)|watch\s|tail\s+-[a-zA-Z]*[fF]|timeout\s+\d+\s+tail"
+    r"|gh\s+(?:run|pr\s+checks)|kubectl\s+(?:get|rollout|wait|describe|logs)|docker\s+(?:ps|logs|inspect)"
+    r"|docker[ -]compose\s+(?:ps|logs)|systemctl\s+(?:status|is-active)|journalctl|squeue|sacct"
+    r"|pgrep|nvidia-smi|ps\s+[-a]|jobs(?:\s|$))"
+)
+_POLLED_URL = re.compile(r"\bcurl\b.*(?:health|ready|alive|status|jobs?/|progress|localhost|127\.0\.0\.1)")
+_REDIRECT = re.compile(r">>?\s*(?!&|/dev/null)\S")
+_SEGMENT = re.compile(r"\s*(?:&&|\|\||[;|\n])\s*")
+_IDLE_COMMAND = re.compile(r"(?:true|:|echo(?:\s+(?:\"\s*\"|'\s*'))?|cat\s+/dev/null|pwd|cd(?:\s+\S+)?)?\s*$")
+_READING_COMMAND = re.compile(
+    r"(?:\w+=\S*\s+)*(?:sudo\s+)?(?:ls|cat|head|tail|less|more|grep|egrep|rg|ag|find|fd|wc|pwd|echo|printf|which"
+    r"|type|whereis|stat|file|du|df|ps|env|printenv|date|whoami|id|uname|hostname|test|\[|true|false|:|awk|sort|uniq"
+    r"|cut|tr|jq|yq|tree|diff|cmp|md5sum|sha256sum|xxd|od|strings|nl|column|readlink|realpath|basename|dirname|cd"
+    r"|sleep|wait|seq|sed\s+-n|git\s+(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame|grep|describe)"
+    r"|gh\s+(?:run|pr|issue)\s+(?:view|list|checks|status|watch)|kubectl\s+(?:get|describe|logs)|docker\s+(?:ps|logs)"
+    r"|curl|wget\s+-qO-|ping|nslookup|dig|history|man|help)(?:\s|$)"
+)
+
+
+@lru_cache(maxsize=512)
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_SEPARATORS.split(_CAMEL.sub("_", name).lower()))
+
+
+@lru_cache(maxsize=512)
+def _by_name(tool: str) -> Kind | None:
+    words = _words(tool)
+    if words & _SHELL_NAMES:
+        return None
+    for kind, names in _WORDS:
+        if words & names:
+            return kind
+    return Kind.ACT
+
+
+def is_shell(tool: str) -> bool:
+    return _by_name(tool) is None
+
+
+def command_of(args: Mapping[str, Any]) -> str:
+    """The command line a shell call runs; empty when there is none."""
+    for field in _COMMAND_FIELDS:
+        value = args.get(field)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            return " ".join(str(part) for part in value)
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _of_command(command: str) -> Kind:
+    text = command[:2048]
+    if _WAITING_COMMAND.search(text) or _POLLED_URL.search(text):
+        return Kind.WAIT
+    if _REDIRECT.search(text):
+        return Kind.ACT
+    parts = [part for part in _SEGMENT.split(text) if part]
+    if all(_IDLE_COMMAND.match(part) for part in parts):
+        return Kind.IDLE
+    if all(_READING_COMMAND.match(part) for part in parts):
+        return Kind.READ
+    return Kind.ACT
+
+
+def kind_of(tool: str, args: Mapping[str, Any]) -> Kind:
+    """What this call does."""
+    kind = _by_name(tool)
+    if kind is None:
+        return _of_command(command_of(args))
+    if kind in (Kind.ACT, Kind.EDIT, Kind.READ):
+        for field in _ACTION_FIELDS:
+            action = args.get(field)
+            if isinstance(action, str):
+                if action in _WAITING_ACTIONS:
+                    return Kind.WAIT
+                if action in _VIEWING_ACTIONS:
+                    return Kind.READ
+    return kind
