@@ -15,8 +15,8 @@ import msgspec
 from loopguard_cli.core.records import AnyRecord, Record
 
 VERSION = 1
-MAX_LINE_BYTES = 1 << 20
-"""Nothing legitimate comes near; what is longer was not written by us."""
+MAX_LINE_BYTES = 16 << 20
+"""A session with a hundred goals of the greatest length stays below; a longer line is not ours."""
 
 _CRC_MARK = b',"crc":"'
 _TAIL_BYTES = len(_CRC_MARK) + 8 + 2
