@@ -12,7 +12,7 @@ from enum import IntEnum
 class ExitCode(IntEnum):
     OK = 0
     FAILED = 1
-    """What was asked about is not so (`eval` below its bar, `doctor` with a finding)."""
+    """The answer is no: a live run refused, or there is none; `eval` is below its bar."""
     USAGE = 2
     """The command line, a configuration value or an input file is wrong; nothing was started."""
     LOOP = 80

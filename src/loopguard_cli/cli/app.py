@@ -31,7 +31,7 @@ COMMANDS = (
     _entry("inspect", "Show recent tool calls with counts and blocks.", _LOOK),
     _entry("mode", "Switch the guard: on, observe or off.", _STEER),
     _entry("reset", "Forget the counters and blocks of the guard.", _STEER),
-    _entry("mute", "Silence the guard's notices, not the guard.", _STEER),
+    _entry("mute", "Let the guard only take notes.", _STEER),
     _entry("check", "Ask how often one tool call was made already.", _STEER),
     _entry("decide", "Justify a blocked call, change the approach, or give up.", _STEER),
     _entry("replay", "Feed a recorded trace through the guard.", _ANALYSE),

@@ -1,0 +1,1 @@
+"""Texts that ``loopguard install-skill`` writes."""
