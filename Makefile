@@ -1,0 +1,56 @@
+# From a fresh clone: `make demo` shows what it does, `make test` proves it. Both need Python 3.11 or
+# newer, and Node for the tests with the real OpenCode; everything else they install below this folder.
+
+SHELL := /bin/sh
+BIN := .venv/bin
+READY := .venv/.ready
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit real agents bench test-pythons generate dist clean
+
+help: ## Show this list.
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
+
+demo: $(READY) agents ## Watch a looping agent being stopped and set to work again.
+	$(BIN)/loopguard demo
+
+test: lint types unit real ## Check and test everything; what is skipped is said.
+
+lint: $(READY) ## Style and layering.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(READY) ## mypy --strict.
+	$(BIN)/mypy
+
+unit: $(READY) ## Tests without a real agent.
+	$(BIN)/pytest -n $(WORKERS) -m "not real"
+
+real: $(READY) agents ## Tests that drive the real OpenCode.
+	$(BIN)/pytest -m real
+
+agents: ## Install the agents that the tests drive (into .agents/).
+	@scripts/install-agents
+
+bench: $(READY) agents ## Measure, and write docs/benchmarks.md.
+	$(BIN)/python -m tests.bench
+
+test-pythons: ## Tests without a real agent, on every supported Python found.
+	@scripts/test-pythons
+
+generate: $(READY) ## Write completions, man pages and generated documentation anew.
+	$(BIN)/python scripts/generate.py
+
+dist: $(READY) ## Build the wheel and the source distribution.
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean: ## Remove everything that make installed or built.
+	rm -rf .venv .venv-* .agents dist build
+
+$(READY): pyproject.toml scripts/find-python
+	@python=$$(scripts/find-python) && { test -x $(BIN)/python || "$$python" -m venv .venv; }
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
