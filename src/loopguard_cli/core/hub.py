@@ -105,9 +105,7 @@ class Hub:
             effects += self._context(guard)
         capped = self._cap(now) if isinstance(event, _COUNTED) else []
         if isinstance(event, ToolAsked) and not _answered(effects, event):
-            text = self.wording.stopped() if capped else ""
-            gate = AnswerGate(session=event.session, request=event.request, allow=not capped, text=text)
-            effects.append(gate)
+            effects.append(self._answer(event))
         effects += capped
         effects += self._follow(guard, event, now)
         if isinstance(event, SessionGone):
@@ -215,6 +213,12 @@ class Hub:
             guard.goal_context = effect
             return guard.context()
         return effect
+
+    def _answer(self, asked: ToolAsked) -> AnswerGate:
+        """Nobody objects: the call runs, unless a hard cap of the run is reached."""
+        shut = bool(self.caps.reached) and self.settings.mode is Mode.ON
+        text = self.wording.stopped() if shut else ""
+        return AnswerGate(session=asked.session, request=asked.request, allow=not shut, text=text)
 
     # --- trouble and limits ------------------------------------------------------------------
 
