@@ -25,7 +25,7 @@ from tests.pty.terminal import Terminal
 from loopguard_cli.testing.conversation import Request
 from loopguard_cli.testing.model import ScriptedModel
 from loopguard_cli.testing.opencode import Sandbox
-from loopguard_cli.testing.script import Reply, Script, Turn
+from loopguard_cli.testing.script import Call, Reply, Script, Turn
 
 T = TypeVar("T")
 
@@ -134,6 +134,8 @@ class World:
         self._sandbox = Sandbox(self.root, self.model.url)
         self.runtime = self.root / "run"
         self.runtime.mkdir(mode=0o700)
+        self.traces = self.root / "traces"
+        self.traces.mkdir()
 
     def __enter__(self) -> Self:
         self.model.__enter__()
@@ -164,16 +166,26 @@ class World:
         return self._sandbox.home
 
     def count(self, name: str) -> int:
-        """How many lines a file of the project has: how often a call that appends to it ran."""
-        file = self.project / name
+        """How often a call of `trace` with this name ran."""
+        file = self.traces / name
         return len(file.read_text().splitlines()) if file.exists() else 0
+
+    def configure(self, **keys: Any) -> None:
+        """Add keys to the person's own OpenCode configuration."""
+        self._sandbox.configure(keys)
 
     # --- programs ----------------------------------------------------------------------------
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         environment = self._sandbox.environment()
         environment["PATH"] = f"{self.opencode.parent}{os.pathsep}{environment['PATH']}"
-        return {**environment, "XDG_RUNTIME_DIR": str(self.runtime), _MARK: self._mark, **(extra or {})}
+        return {
+            **environment,
+            "XDG_RUNTIME_DIR": str(self.runtime),
+            "TRACES": str(self.traces),
+            _MARK: self._mark,
+            **(extra or {}),
+        }
 
     def start(
         self, *argv: str | Path, env: Mapping[str, str] | None = None, stdin: str | None = None
@@ -241,6 +253,11 @@ def _cmdline(process: psutil.Process) -> list[str]:
         return []
 
 
-def bash(command: str, **more: Any) -> dict[str, Any]:
-    """Arguments of OpenCode's shell tool."""
-    return {"command": command, "description": "Does one step", **more}
+def trace(name: str, **more: Any) -> Call:
+    """A shell call without output whose runs `World.count` counts.
+
+    The trace lies outside the project, where OpenCode would take it for an edit of the task.
+    """
+    return Call(
+        tool="bash", args={"command": f"echo x >> $TRACES/{name}", "description": "Does one step", **more}
+    )

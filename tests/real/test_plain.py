@@ -3,18 +3,18 @@
 import signal
 
 import pytest
-from tests.real.harness import World, bash
+from tests.real.harness import World, trace
 
 from loopguard_cli.testing.conversation import Kind
 from loopguard_cli.testing.exchange import End
-from loopguard_cli.testing.script import Call, Hold, Say, Usage, reply, say, turn
+from loopguard_cli.testing.script import Hold, Say, Usage, reply, say, turn
 
 
 def test_a_turn_with_a_call(world: World) -> None:
     world.model.behave(
         [
             turn(
-                reply(Say(text="I look.", chunk=2), Call(tool="bash", args=bash("echo x >> out"))),
+                reply(Say(text="I look.", chunk=2), trace("out")),
                 say("Fixed."),
             )
         ]
@@ -42,7 +42,7 @@ def test_killed_in_mid_stream(world: World) -> None:
 
 def test_compaction_is_told_apart(world: World) -> None:
     full = Usage(input=95_000, output=100)
-    work = reply(Call(tool="bash", args=bash("echo x >> out")), usage=full)
+    work = reply(trace("out"), usage=full)
     world.model.behave(
         [turn(work, say("Fixed."), match="fix the build"), turn(say("Went on."), match="Continue if")]
     )

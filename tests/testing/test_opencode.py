@@ -19,7 +19,8 @@ def test_nothing_of_the_caller_leaks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_only_provider_is_ours(tmp_path: Path) -> None:
-    sandbox = Sandbox(tmp_path, "http://127.0.0.1:1/v1", extra={"autoupdate": False})
+    sandbox = Sandbox(tmp_path, "http://127.0.0.1:1/v1")
+    sandbox.configure({"autoupdate": False})
     config = json.loads(sandbox.config_file.read_text())
     provider, _, name = config["model"].partition("/")
     assert list(config["provider"]) == [provider]

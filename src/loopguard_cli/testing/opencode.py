@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 PROVIDER = "scripted"
-MODEL = "scripted-1"
+MODELS = ("scripted-1", "scripted-2")
+"""The first is the default; the server answers to any name."""
 
 _INHERITED = ("PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "SYSTEMROOT")
 
@@ -26,13 +27,9 @@ _NO_REGISTRY = {"npm_config_registry": "http://127.0.0.1:9/"}
 """OpenCode installs its plugin package at each start; nothing listens on the discard port."""
 
 
-def configuration(base_url: str, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def configuration(base_url: str) -> dict[str, Any]:
     """An OpenCode configuration whose only provider is the scripted model at ``base_url``."""
-    model = {
-        "name": "Scripted",
-        "limit": {"context": 100_000, "output": 8_000},
-        "tool_call": True,
-    }
+    limit = {"context": 100_000, "output": 8_000}
     return {
         "$schema": "https://opencode.ai/config.json",
         "provider": {
@@ -40,11 +37,10 @@ def configuration(base_url: str, extra: Mapping[str, Any] | None = None) -> dict
                 "npm": "@ai-sdk/openai-compatible",
                 "name": "Scripted",
                 "options": {"baseURL": base_url, "apiKey": "none"},
-                "models": {MODEL: model},
+                "models": {name: {"name": name, "limit": limit, "tool_call": True} for name in MODELS},
             }
         },
-        "model": f"{PROVIDER}/{MODEL}",
-        **(extra or {}),
+        "model": f"{PROVIDER}/{MODELS[0]}",
     }
 
 
@@ -58,17 +54,22 @@ class Sandbox:
     """A home and a project folder below ``root``, and the environment that keeps OpenCode in them.
 
     The provider stands in the global configuration file, as it would for a person, so that
-    ``OPENCODE_CONFIG_CONTENT`` is free for others. ``extra`` are further keys of that file.
+    ``OPENCODE_CONFIG_CONTENT`` is free for others.
     """
 
-    def __init__(self, root: Path, base_url: str, *, extra: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, root: Path, base_url: str) -> None:
         self.home = root / "home"
         self.project = root / "project"
-        config = self.home / ".config" / "opencode"
-        config.mkdir(parents=True)
+        self.config_file = self.home / ".config" / "opencode" / "opencode.json"
+        self.config_file.parent.mkdir(parents=True)
         self.project.mkdir()
-        self.config_file = config / "opencode.json"
-        self.config_file.write_bytes(msgspec.json.format(msgspec.json.encode(configuration(base_url, extra))))
+        self._config = configuration(base_url)
+        self.configure({})
+
+    def configure(self, keys: Mapping[str, Any]) -> None:
+        """Set top-level keys of the global configuration."""
+        self._config.update(keys)
+        self.config_file.write_bytes(msgspec.json.format(msgspec.json.encode(self._config)))
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """A whole environment, with nothing of the caller's but where programs and the language are."""
