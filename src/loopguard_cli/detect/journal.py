@@ -40,6 +40,10 @@ KEYS = 512
 MESSAGES = 16
 
 
+SLACK = 64
+"""Characters by which outputs that are equal but for masked parts may differ in length."""
+
+
 class Call:
     """One tool call. Rules read it; only the journal writes it."""
 
@@ -141,11 +145,11 @@ class Call:
             return Sameness.EQUAL
         if self.ok is not other.ok or self.output is None or other.output is None:
             return Sameness.DIFFERENT
-        if max(self.size, other.size) > outcomes.KEPT or abs(self.size - other.size) > 64:
-            # What cannot be read whole, or differs by more than masked parts would, is different.
+        if abs(self.size - other.size) > SLACK:
             return Sameness.DIFFERENT
         if self.steady() == other.steady():
-            return Sameness.STEADY
+            whole = self.size == len(self.output) and other.size == len(other.output)
+            return Sameness.STEADY if whole else Sameness.ALIKE
         return Sameness.ALIKE if self.alike() == other.alike() else Sameness.DIFFERENT
 
 
