@@ -152,6 +152,17 @@ class RunAudit(Effect, frozen=True, kw_only=True, tag="run_audit"):
     """What an external auditor gets as JSON on standard input."""
 
 
+class TakeLease(Effect, frozen=True, kw_only=True, tag="take_lease"):
+    """Ask for the right to drive this session's goals. Answered by `LeaseSettled`.
+
+    An empty ``session`` means the goals that wait for a session.
+    """
+
+    effect: EffectId
+    asked: bool = False
+    """A person or the agent asks for it by a command; else it is only wanted because there are goals."""
+
+
 class CancelEffect(Effect, frozen=True, kw_only=True, tag="cancel_effect"):
     """Whatever the named effect is still doing is no longer wanted; it need not settle."""
 
@@ -176,5 +187,5 @@ class EndRun(Effect, frozen=True, kw_only=True, tag="end_run"):
 
 AnyEffect = (
     AnswerGate | AnswerPermission | Abort | ReadSession | Trim | Prompt | SetContext | Tell
-    | Respond | RunCheck | RunAudit | CancelEffect | Record | EndRun
+    | Respond | RunCheck | RunAudit | TakeLease | CancelEffect | Record | EndRun
 )  # fmt: skip

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from loopguard_cli.core.ids import NO_SESSION, CallId, EffectId, MessageId, PartId, RequestId, SessionId
+from loopguard_cli.core.records import GoalRecord
 
 
 class Channel(StrEnum):
@@ -306,6 +307,17 @@ class SessionRead(Event, frozen=True, kw_only=True, tag="session_read"):
     """The agent (mode) the session currently runs under."""
 
 
+class LeaseSettled(Event, frozen=True, kw_only=True, tag="lease_settled"):
+    """Answer to `TakeLease`."""
+
+    effect: EffectId
+    ok: bool
+    error: str = ""
+    """Who has it, fit to be shown."""
+    records: tuple[GoalRecord, ...] = ()
+    """The session's goals as the ledger has them now (with ``ok``)."""
+
+
 class CheckFinished(Event, frozen=True, kw_only=True, tag="check_finished"):
     """Answer to `RunCheck`."""
 
@@ -353,7 +365,7 @@ AnyEvent = (
     | ToolAsked | ToolStarted | ToolFinished | FilesChanged | UsageReported | StatusChanged
     | AgentError | PermissionAsked | PermissionAnswered | AgentSwitched | CompactionStarting
     | Compacted | AgentConnected | AgentDisconnected | AgentExited | Unparsed | Gap | EffectSettled
-    | SessionRead | CheckFinished | AuditFinished | Asked
+    | SessionRead | LeaseSettled | CheckFinished | AuditFinished | Asked
 )  # fmt: skip
 
 _encoder = msgspec.json.Encoder()
