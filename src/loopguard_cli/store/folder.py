@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
 from loopguard_cli.errors import StoreError
+from loopguard_cli.store.paths import STATE_DIR_VARIABLE, STATE_FOLDER
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -38,14 +38,18 @@ class Folder:
         self._fd = fd
 
     @classmethod
-    def open(cls, path: Path, *, create: bool, ours: bool = True) -> Self:
+    def open(
+        cls, path: Path, *, create: bool, ours: bool | None = None, variable: str = STATE_DIR_VARIABLE
+    ) -> Self:
         """Open ``path``; with ``create`` make it (0700) where it is missing.
 
-        ``ours``: nobody else has business in it, so that loose permissions are tightened; without,
-        a folder that others can write to is refused.
+        ``ours``: nobody else has business in it, so that loose permissions are tightened; else a
+        folder that others can write to is refused. By default told by its name: a person may name
+        any folder. ``variable`` sets another place.
 
         Raises StoreError, FileNotFoundError (only without ``create``).
         """
+        ours = path.name == STATE_FOLDER if ours is None else ours
         if create:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +57,7 @@ class Folder:
                     path.mkdir(mode=0o700)
             except OSError as error:
                 raise StoreError(
-                    f"cannot create {path}: {reason(error)}", "set LOOPGUARD_STATE_DIR to another folder"
+                    f"cannot create {path}: {reason(error)}", f"set {variable} to another folder"
                 ) from error
         try:
             fd = os.open(path, _OPEN_FOLDER)
@@ -62,10 +66,10 @@ class Folder:
         except OSError as error:
             if error.errno in {errno.ELOOP, errno.ENOTDIR}:
                 what = "a symbolic link" if path.is_symlink() else "not a folder"
-                raise StoreError(f"{path} is {what}", "remove it, or set LOOPGUARD_STATE_DIR") from error
+                raise StoreError(f"{path} is {what}", f"remove it, or set {variable}") from error
             raise StoreError(f"cannot open {path}: {reason(error)}") from error
         try:
-            _check_folder(path, fd, ours=ours)
+            _check_folder(path, fd, ours=ours, variable=variable)
         except BaseException:
             os.close(fd)
             raise
@@ -95,7 +99,7 @@ class Folder:
         except OSError as error:
             raise StoreError(f"{path} is not a folder of ours: {reason(error)}", "remove it") from error
         try:
-            _check_folder(path, fd, ours=True)
+            _check_folder(path, fd, ours=True, variable=STATE_DIR_VARIABLE)
         except BaseException:
             os.close(fd)
             raise
@@ -136,15 +140,21 @@ class Folder:
         return content
 
     def replace(self, name: str, content: bytes, *, sync: bool = False) -> None:
-        """Put ``content`` in place of ``name`` at once: a reader sees the old or the new whole."""
-        temporary = f".{name}.{secrets.token_hex(6)}"
+        """Put ``content`` in place of ``name`` at once: a reader sees the old or the new whole.
+
+        Two writers of one name exclude each other by a lock.
+        """
+        temporary = f".{name}.new"  # a fixed name, so that crashes leave at most one behind
+        with suppress(FileNotFoundError):
+            self.remove(temporary)
         fd = self.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(content)
-                file.flush()
+            try:
+                _write_all(fd, content)
                 if sync:
-                    os.fsync(file.fileno())
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
             self.rename(temporary, name)
         except BaseException:
             with suppress(OSError):
@@ -195,10 +205,16 @@ class Folder:
             return False
 
 
-def _check_folder(path: Path, fd: int, *, ours: bool) -> None:
+def _write_all(fd: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _check_folder(path: Path, fd: int, *, ours: bool, variable: str) -> None:
     found = os.fstat(fd)
     if found.st_uid != os.geteuid():
-        raise StoreError(f"{path} belongs to another user", "set LOOPGUARD_STATE_DIR to a folder of yours")
+        raise StoreError(f"{path} belongs to another user", f"set {variable} to a folder of yours")
     if ours and found.st_mode & 0o077:
         with suppress(OSError):
             os.fchmod(fd, 0o700)
@@ -208,14 +224,17 @@ def _check_folder(path: Path, fd: int, *, ours: bool) -> None:
 
 
 @contextmanager
-def opened(path: Path, *, create: bool = False, ours: bool = True) -> Iterator[Folder | None]:
-    """The folder at ``path`` for the time of a ``with``; None where there is none."""
-    try:
-        folder = Folder.open(path, create=create, ours=ours)
-    except FileNotFoundError:
-        yield None
-        return
-    try:
+def opened(path: Path, *inside: str, ours: bool | None = None) -> Iterator[Folder | None]:
+    """The folder at ``path``, or the one ``inside`` it, for the time of a ``with``; None: not there.
+
+    Raises StoreError.
+    """
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(Folder.open(path, create=False, ours=ours))
+            for name in inside:
+                folder = stack.enter_context(folder.subfolder(name, create=False))
+        except FileNotFoundError:
+            yield None
+            return
         yield folder
-    finally:
-        folder.close()

@@ -204,7 +204,7 @@ def read_owner(path: Path, session: str) -> Owner | None:
 
     None also where the file cannot be made out. Raises StoreError.
     """
-    with opened(path / _LEASES) as folder:
+    with opened(path, _LEASES) as folder:
         owner = None if folder is None else _read(folder, _file_name(session))
     return owner if isinstance(owner, Owner) else None
 

@@ -24,6 +24,7 @@ from loopguard_cli.store.folder import Folder, NotRegular, reason
 from loopguard_cli.store.generation import Compact
 from loopguard_cli.store.lines import MAX_LINE_BYTES, Damage, Entry, encode
 from loopguard_cli.store.locks import FileLock
+from loopguard_cli.store.paths import STATE_FOLDER
 from loopguard_cli.store.reading import LEDGER, read_ledger
 
 __all__ = ["Damage", "Entry", "Ledger", "read_ledger"]
@@ -43,7 +44,7 @@ class Ledger:
         live: Callable[[], Sequence[AnyRecord]], max_bytes: int, generations: int, compact: Compact,
     ) -> None:  # fmt: skip
         self.found: list[Damage] = []
-        """Files that were put aside; for the person to be told."""
+        """What the person has to be told: files put aside, a file that could not be rotated."""
         self.lost = 0
         """Records that could not be written and are not yet accounted for in the ledger."""
         self._folder = folder
@@ -202,8 +203,11 @@ class Ledger:
             return
         try:
             self._begin_generation()
-        except Exception:  # whatever it is: the line at hand still has a place
+        except Exception as error:  # whatever it is: the line at hand still has a place
             self._rotate_at = self._end + self._max_bytes // 4
+            overlong = Damage(file=LEDGER, line=0, reason="overlong", detail=type(error).__name__)
+            if overlong not in self.found:
+                self.found.append(overlong)
 
     def _write(self, record: Record, *, sync: bool) -> int:
         line = encode(self._seq + 1, self._clock(), self._run, record)
@@ -231,6 +235,7 @@ class Ledger:
 
 
 def _hide_from_git(folder: Folder) -> None:
-    if not folder.exists(".gitignore"):
+    """Not where a person named a folder that holds other things."""
+    if not folder.exists(".gitignore") and (folder.path.name == STATE_FOLDER or not folder.names()):
         with suppress(OSError):
             folder.replace(".gitignore", b"*\n")

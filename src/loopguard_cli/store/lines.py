@@ -43,8 +43,8 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     """From 1; 0: the file as a whole."""
     reason: str
-    """torn, foreign, checksum, newer, unknown (a record type that we do not know), oversized,
-    unreadable."""
+    """torn, foreign, checksum, newer, unknown (a record type that we do not know) or oversized, of
+    lines; newer, unreadable or overlong (could not be rotated), of files."""
     detail: str = ""
 
 

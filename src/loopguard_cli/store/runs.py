@@ -62,20 +62,27 @@ def this_run(
     )  # fmt: skip
 
 
+def prepare_runtime_folder(runtime: Path | None = None) -> Path:
+    """The runtime folder, made where it is missing, private and ours. Raises StoreError."""
+    path = runtime or runtime_path()
+    Folder.open(path, create=True, ours=True, variable="XDG_RUNTIME_DIR").close()
+    return path
+
+
 def register(live: LiveRun, *, runtime: Path | None = None) -> None:
     """Raises StoreError."""
     if not _RUN_ID.fullmatch(live.run):
         raise StoreError(f"{live.run!r} cannot be the id of a run")
-    path = runtime or runtime_path()
+    path = prepare_runtime_folder(runtime)
     try:
-        with Folder.open(path, create=True) as base, base.subfolder(_RUNS, create=True) as folder:
+        with Folder.open(path, create=False, ours=True) as base, base.subfolder(_RUNS, create=True) as folder:
             folder.replace(f"{live.run}.json", msgspec.json.encode(live))
     except OSError as error:
         raise StoreError(f"cannot write to {path}: {reason(error)}") from error
 
 
 def unregister(run: str, *, runtime: Path | None = None) -> None:
-    with suppress(OSError, StoreError), opened((runtime or runtime_path()) / _RUNS) as folder:
+    with suppress(OSError, StoreError), opened(runtime or runtime_path(), _RUNS, ours=True) as folder:
         if folder is not None:
             folder.remove(f"{run}.json")
 
@@ -86,7 +93,7 @@ def live_runs(*, state: Path | None = None, runtime: Path | None = None) -> list
     Raises StoreError when the runtime folder cannot be trusted.
     """
     found = []
-    with opened((runtime or runtime_path()) / _RUNS) as folder:
+    with opened(runtime or runtime_path(), _RUNS, ours=True) as folder:
         for name in folder.names() if folder else ():
             if folder is None or name.startswith(".") or not name.endswith(".json"):
                 continue
