@@ -1,0 +1,349 @@
+"""The OpenCode adapter: bridge messages in, orders out.
+
+One for the TUI, ``run``, ``serve`` and everything else that loads plugins. Several bridges may be
+connected at a time (a server started by a wrapper script, a client beside it); each session belongs
+to the connection that spoke of it last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from loopguard_cli.agents.base import Answer, BridgeAddress, Form, Hello, LaunchPlan, Order
+from loopguard_cli.agents.opencode import cut, launch
+from loopguard_cli.agents.opencode.events import EventReader
+from loopguard_cli.agents.opencode.memory import Recent
+from loopguard_cli.agents.opencode.orders import order
+from loopguard_cli.agents.opencode.protocol import (
+    AnyMessage,
+    Ask,
+    Cancelled,
+    Compacting,
+    Done,
+    Gate,
+    Native,
+    Resync,
+    Surface,
+    UserMessage,
+)
+from loopguard_cli.agents.tools import AgentTool, SlashCommand, slash
+from loopguard_cli.core import events
+from loopguard_cli.core.effects import (
+    Abort,
+    AnswerGate,
+    Effect,
+    Prompt,
+    ReadSession,
+    Respond,
+    SetContext,
+    Tell,
+    Trim,
+)
+from loopguard_cli.core.events import (
+    AgentConnected,
+    AgentDisconnected,
+    AgentExited,
+    CompactionStarting,
+    EffectSettled,
+    Event,
+    Gap,
+    Origin,
+    SessionRead,
+    Status,
+    ToolAsked,
+)
+from loopguard_cli.core.ids import CallId, EffectId, MessageId, RequestId, SessionId
+from loopguard_cli.core.settings import Capabilities
+
+QUESTIONS = 1000
+CONTEXTS = 100
+PENDING = 1000
+_NO_CALL = CallId("")
+
+_BRIDGED = Capabilities(
+    gate=True,
+    text_deltas=True,
+    reasoning=True,
+    abort=True,
+    prompt=True,
+    trim=True,
+    read_session=True,
+    usage=True,
+    child_sessions=True,
+    tools=True,
+    context=True,
+)
+
+
+class _Question(NamedTuple):
+    peer: int
+    id: int
+    call: CallId = _NO_CALL
+
+
+class OpenCode:
+    """One run of OpenCode. ``tools`` and ``commands`` are what it gets from us."""
+
+    name = "opencode"
+    messages: Any = AnyMessage
+
+    def __init__(
+        self, argv: Sequence[str], *, tools: Sequence[AgentTool] = (), commands: Sequence[SlashCommand] = ()
+    ) -> None:
+        self.invocation = launch.parse(argv)
+        self.capabilities = capabilities(self.invocation.form)
+        self._tools = {tool.name: tool for tool in tools}
+        self._commands = tuple(commands)
+        self._reader = EventReader()
+        self._peers: dict[int, None] = {}
+        self._home: Recent[SessionId, int] = Recent(CONTEXTS * 2)
+        self._questions: Recent[RequestId, _Question] = Recent(QUESTIONS)
+        self._pending: Recent[EffectId, Effect] = Recent(PENDING)
+        self._contexts: Recent[SessionId, SetContext] = Recent(CONTEXTS)
+        self._trims: list[Trim] = []
+        """To be done when a one-shot agent has started again, before it reads its history."""
+        self._launched: Prompt | None = None
+        """The prompt that the process was started with, until the agent has taken it."""
+        self._exited = False
+
+    # --- launching ---------------------------------------------------------------------------
+
+    def launch(self, environ: Mapping[str, str], address: BridgeAddress) -> LaunchPlan:
+        return launch.first(self.invocation, environ, self._boot(address))
+
+    def relaunch(self, environ: Mapping[str, str], address: BridgeAddress, prompt: Prompt) -> LaunchPlan:
+        self._launched, self._exited = prompt, False
+        self._reader.issued[prompt.effect] = None
+        boot = self._boot(address)
+        boot["prompt"] = {"session": prompt.session, "effect": prompt.effect}
+        return launch.again(self.invocation, environ, boot, prompt)
+
+    def _boot(self, address: BridgeAddress) -> dict[str, Any]:
+        return {
+            **msgspec.to_builtins(address),
+            "tools": [
+                {"name": tool.name, "description": tool.description, "args": tool.args}
+                for tool in self._tools.values()
+            ],
+            "commands": [msgspec.to_builtins(command) for command in self._commands],
+        }
+
+    # --- what the bridge says ----------------------------------------------------------------
+
+    def greet(self, peer: int, hello: Hello) -> Answer:
+        self._peers[peer] = None
+        said: list[Event] = [
+            AgentConnected(agent=self.name, version=self._reader.version, reconnected=hello.reconnected)
+        ]
+        if hello.reconnected:
+            said += self._settle_all("the connection to the agent was lost")
+            said += [
+                Gap(session=session, reason=f"reconnected; {hello.missed} messages missed")
+                for session in self._reader.known_sessions()
+            ]
+        effects = [*(context for _, context in self._contexts.items()), *self._trims]
+        self._trims.clear()
+        orders = tuple(Order(peer=peer, message=found) for e in effects if (found := order(e)) is not None)
+        return Answer(orders, tuple(said))
+
+    def receive(self, peer: int, message: Any) -> Sequence[Event]:
+        return [*self._receive(peer, message)]
+
+    def _receive(self, peer: int, message: AnyMessage) -> Iterator[Event]:
+        reader = self._reader
+        match message:
+            case Native():
+                for event in reader.read(message.event):
+                    if event.session:
+                        self._home[event.session] = peer
+                    yield event
+            case Gate():
+                self._home[message.session] = peer
+                reader.asked[message.call] = None
+                yield ToolAsked(
+                    session=message.session,
+                    request=self._question(peer, message.id, message.call),
+                    call=message.call,
+                    tool=message.tool,
+                    args=cut.arguments(message.args),
+                )
+            case UserMessage():
+                self._home[message.session] = peer
+                yield from self._taken(message.effect)
+                yield from reader.user_message(message)
+            case Cancelled():
+                reader.cancelled[message.call] = None
+            case Compacting():
+                yield CompactionStarting(session=message.session)
+            case Ask():
+                yield self._asked(peer, message)
+            case Done():
+                yield from self._done(message)
+            case Resync():
+                for session in reader.known_sessions():
+                    native = message.busy.get(session, {}).get("type", "idle")
+                    yield from reader.status(session, str(native))
+
+    def _question(self, peer: int, number: int, call: CallId = _NO_CALL) -> RequestId:
+        request = RequestId(f"{peer}.{number}")
+        self._questions[request] = _Question(peer, number, call)
+        return request
+
+    def _asked(self, peer: int, ask: Ask) -> Event:
+        if ask.surface is Surface.SLASH:
+            operation, arguments = slash(ask.operation, str(ask.arguments.get("text", "")))
+        else:
+            tool = self._tools.get(ask.operation)
+            operation = tool.operation if tool else f"tool.{ask.operation}"[:100]
+            arguments = cut.arguments(ask.arguments)
+        return events.Asked(
+            session=ask.session,
+            request=self._question(peer, ask.id),
+            operation=operation,
+            arguments=arguments,
+            surface=events.Surface(ask.surface.value),
+        )
+
+    def _taken(self, effect: EffectId) -> Iterator[Event]:
+        """The prompt that a one-shot agent was started with has arrived."""
+        if self._launched is not None and effect == self._launched.effect:
+            session, self._launched = self._launched.session, None
+            yield EffectSettled(session=session, effect=effect, ok=True)
+
+    def _done(self, done: Done) -> Iterator[Event]:
+        found = self._pending.pop(done.id)
+        if found is not None:
+            yield self._settle(found, done.id, ok=done.ok, error=done.error, data=done.data)
+
+    # --- what we want from it ----------------------------------------------------------------
+
+    def carry_out(self, effect: Effect) -> Answer:
+        match effect:
+            case AnswerGate():
+                return self._answer(effect.request, allow=effect.allow, text=effect.text)
+            case Respond():
+                return self._answer(effect.request, ok=effect.ok, text=_readable(effect))
+            case SetContext():
+                self._contexts[effect.session] = effect
+            case Tell() if not self.capabilities.screen:
+                return Answer()
+            case Trim() if self._gone():
+                self._trims.append(effect)
+                return Answer(events=(self._settle(effect, effect.effect, ok=True),))
+            case ReadSession() if self._gone():
+                return Answer(events=(self._settle(effect, effect.effect, ok=True),))
+            case _:
+                pass
+        message = order(effect)
+        if message is None:
+            return Answer()
+        peer = self._home.get(effect.session, -1)
+        if peer not in self._peers:
+            peer = next(iter(self._peers), -1)
+        if isinstance(effect, Abort | Prompt | ReadSession | Trim):
+            # `opencode run` exits when it is idle: its connection goes first, then its process tells.
+            leaving = self.invocation.form is Form.ONE_SHOT and not isinstance(effect, Prompt)
+            if peer < 0 and not leaving:
+                error = "the agent is not connected"
+                return Answer(events=(self._settle(effect, effect.effect, ok=False, error=error),))
+            self._pending[effect.effect] = effect
+        if isinstance(effect, Prompt):
+            self._reader.issued[effect.effect] = None
+        return Answer(orders=(Order(peer=peer, message=message),) if peer >= 0 else ())
+
+    def _answer(self, request: RequestId, **fields: Any) -> Answer:
+        question = self._questions.pop(request)
+        if question is None or question.peer not in self._peers:
+            return Answer()
+        if fields.get("allow") is False:
+            self._reader.refused[question.call] = None
+        return Answer((Order(peer=question.peer, message={"type": "answer", "id": question.id, **fields}),))
+
+    # --- connection and process --------------------------------------------------------------
+
+    def lost(self, peer: int, reason: str) -> Sequence[Event]:
+        self._peers.pop(peer, None)
+        return [] if self._peers else [AgentDisconnected(reason=reason)]
+
+    def exited(self, code: int) -> Sequence[Event]:
+        self._peers.clear()
+        self._exited = True
+        said = list(self._settle_all("the agent has exited", aborted=True))
+        if self._launched is not None:
+            prompt, self._launched = self._launched, None
+            error = f"the agent exited with {code} before it took the prompt"
+            said.append(EffectSettled(session=prompt.session, effect=prompt.effect, ok=False, error=error))
+        for session in self._reader.known_sessions():
+            said += self._reader.status(session, Status.IDLE)
+        return [*said, AgentExited(code=code)]
+
+    def _gone(self) -> bool:
+        """A one-shot agent between two invocations: idle for certain."""
+        return self._exited and self.invocation.form is Form.ONE_SHOT
+
+    def _settle_all(self, error: str, *, aborted: bool = False) -> Iterator[Event]:
+        pending = self._pending.items()
+        self._pending.clear()
+        for effect_id, effect in pending:
+            # An agent that is gone has stopped what it was doing, and says no more.
+            ok = aborted and isinstance(effect, Abort | ReadSession)
+            if aborted and isinstance(effect, Trim) and self.invocation.form is Form.ONE_SHOT:
+                self._trims.append(effect)
+                ok = True
+            yield self._settle(effect, effect_id, ok=ok, error="" if ok else error)
+
+    def _settle(
+        self, effect: Effect, effect_id: EffectId, *, ok: bool, error: str = "", data: Any = None
+    ) -> Event:
+        if isinstance(effect, ReadSession):
+            return self._session_read(effect.session, effect_id, ok=ok, error=error, data=data)
+        return EffectSettled(session=effect.session, effect=effect_id, ok=ok, error=error)
+
+    def _session_read(
+        self, session: SessionId, effect: EffectId, *, ok: bool, error: str, data: Any
+    ) -> SessionRead:
+        """From what the agent answered, or, when it is gone, from what was seen of it."""
+        reader = self._reader
+        read = data if isinstance(data, dict) else {}
+        user = read.get("user")
+        user = user if isinstance(user, dict) else {}
+        newest = MessageId(str(user.get("id") or reader.newest_user.get(session, MessageId(""))))
+        assistant = read.get("assistant") or reader.newest_reply.get(session, MessageId(""))
+        try:
+            status = Status(str(read.get("status", Status.IDLE)))
+        except ValueError:
+            ok, error, status = False, "unknown status", Status.BUSY
+        return SessionRead(
+            session=session,
+            effect=effect,
+            ok=ok,
+            error=error,
+            status=status,
+            newest_assistant=MessageId(str(assistant)),
+            newest_user=newest,
+            newest_user_origin=reader.origins.get(newest, Origin.PERSON),
+            agent=str(user.get("agent") or reader.agents.get(session, "")),
+        )
+
+
+def capabilities(form: Form) -> Capabilities:
+    """What can be done with OpenCode in this form."""
+    match form:
+        case Form.SCREEN:
+            return msgspec.structs.replace(_BRIDGED, screen=True)
+        case Form.ONE_SHOT:
+            return msgspec.structs.replace(_BRIDGED, respawn=True)
+        case Form.SERVER:
+            return _BRIDGED
+        case Form.REMOTE | Form.PLAIN:
+            return Capabilities()
+
+
+def _readable(answer: Respond) -> str:
+    """An answer as text, for a model or a toast."""
+    if answer.text or not answer.data:
+        return answer.text or answer.code
+    return "\n".join(f"{name}: {msgspec.json.encode(value).decode()}" for name, value in answer.data.items())

@@ -1,0 +1,411 @@
+// The bridge: an OpenCode plugin that connects the agent to its supervisor.
+//
+// It carries no judgement of its own. Events, questions (the gate before each tool call, agent tools,
+// slash commands) and the results of orders go out; answers and orders come in; both as one JSON object
+// a line over one kept socket. Without a connection the agent runs on as if the bridge were not there.
+//
+// OpenCode accepts a plugin file only if everything it exports is a function.
+import { createHash, randomBytes } from "node:crypto"
+import net from "node:net"
+
+const STRING_LIMIT = 131072 // characters of one string; longer ones travel as head, length and digest
+const HEAD = 4096
+const DEPTH_LIMIT = 16
+const UNSENT_LIMIT = 32 << 20 // bytes waiting for a supervisor that does not read: give it up
+const RETRY_MS = [100, 200, 500, 1000, 2000, 5000]
+const TITLE_PROMPT = /title generator/i
+const NATIVE = new Set([
+  "session.created", "session.updated", "session.deleted", "session.status", "session.idle", "session.error",
+  "session.compacted", "message.updated", "message.part.updated", "message.part.delta",
+  "permission.asked", "permission.replied", "question.asked", "question.replied", "question.rejected",
+])
+
+// What the supervisor put into our environment. It is taken out at once, so that the agent's own shell
+// neither finds the token nor inherits settings that were meant for this process only.
+const boot = (() => {
+  const text = process.env.LOOPGUARD_BRIDGE
+  delete process.env.LOOPGUARD_BRIDGE
+  if (!text) return undefined
+  const value = JSON.parse(text)
+  for (const [name, before] of Object.entries(value.restore ?? {})) {
+    if (before === null) delete process.env[name]
+    else process.env[name] = before
+  }
+  return value
+})()
+
+const instances = new Map() // directory -> the client OpenCode gave us for it
+const homes = new Map() // session -> directory
+const stops = new Map() // session -> how often its turn ended while we watched
+const issued = new Map() // id of a message we sent -> effect that sent it
+const contexts = new Map() // session ("" = all) -> {system, compaction, host_continues}
+const running = new Map() // tool call -> last status forwarded
+let launchPrompt = boot?.prompt // effect whose prompt this process was started with
+let link
+
+/** Keep a map from growing with the run: the oldest entries go first. */
+const remember = (map, key, value, limit = 2000) => {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > limit) map.delete(map.keys().next().value)
+}
+
+const stopped = (session) => remember(stops, session, (stops.get(session) ?? 0) + 1)
+
+/** A copy without overlong strings and bottomless nesting. */
+const bound = (value, depth = 0) => {
+  if (typeof value === "string" && value.length > STRING_LIMIT) {
+    const digest = createHash("sha256").update(value).digest("hex")
+    return { $cut: value.slice(0, HEAD), chars: value.length, digest }
+  }
+  if (value === null || typeof value !== "object") return value
+  if (depth >= DEPTH_LIMIT) return { $cut: "", chars: -1, digest: "" }
+  if (Array.isArray(value)) return value.map((item) => bound(item, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, bound(item, depth + 1)]))
+}
+
+const pick = (value, ...names) => Object.fromEntries(names.filter((n) => value?.[n] !== undefined).map((n) => [n, value[n]]))
+
+/** The parts of a native event that the supervisor reads; undefined when it needs to know nothing. */
+const slim = ({ type, properties: p }) => {
+  if (type === "session.created" || type === "session.updated" || type === "session.deleted")
+    return { sessionID: p.sessionID ?? p.info?.id, info: pick(p.info, "id", "parentID", "directory", "version", "agent") }
+  if (type === "message.updated")
+    return { sessionID: p.sessionID ?? p.info?.sessionID, info: pick(p.info, "id", "role", "parentID", "agent", "mode", "model",
+      "providerID", "modelID", "variant", "tokens", "cost", "finish", "error", "summary", "time") }
+  if (type !== "message.part.updated") return p
+  const { part } = p
+  if (part.type === "tool") {
+    const { status } = part.state
+    if (running.get(part.callID) === status) return undefined // the same again, with more output in its metadata
+    remember(running, part.callID, status)
+    const state = pick(part.state, "status", "input", "output", "error", "time")
+    const metadata = pick(part.state.metadata, "exit", "interrupted", "sessionId", "truncated")
+    return { sessionID: part.sessionID, part: { ...pick(part, "id", "messageID", "type", "tool", "callID"), state: { ...state, metadata } } }
+  }
+  const kept = pick(part, "id", "messageID", "type", "text", "synthetic", "ignored", "metadata", "time", "files", "reason", "tokens", "cost", "auto")
+  return { sessionID: part.sessionID, part: kept }
+}
+
+// --- the connection ---------------------------------------------------------------------------
+
+class Link {
+  #socket
+  #waiting = new Map() // question -> resolve
+  #deltas = new Map() // text held back while the socket is full
+  #full = false
+  #ready = false
+  #attempts = 0
+  #missed = 0
+  #ids = 0
+  #token
+  #input = ""
+  #opened
+  welcomed
+
+  constructor(token) {
+    this.#token = token
+    this.welcomed = new Promise((resolve) => (this.#opened = resolve))
+    this.#connect()
+  }
+
+  get ready() {
+    return this.#ready
+  }
+
+  #connect() {
+    const target = boot.unix ? { path: boot.unix } : { host: boot.host, port: boot.port }
+    const socket = net.createConnection(target)
+    this.#socket = socket
+    socket.setEncoding("utf8")
+    socket.setNoDelay?.(true)
+    socket.on("connect", () => {
+      socket.unref()
+      const hello = { type: "hello", protocol: 1, token: this.#token, pid: process.pid, reconnected: this.#token !== boot.token, missed: this.#missed }
+      socket.write(JSON.stringify(hello) + "\n")
+    })
+    socket.on("data", (chunk) => this.#receive(chunk))
+    socket.on("drain", () => this.#drained())
+    socket.on("error", () => {})
+    socket.on("close", () => this.#closed(socket))
+  }
+
+  #closed(socket) {
+    if (socket !== this.#socket) return
+    this.#ready = this.#full = false
+    this.#input = ""
+    this.#deltas.clear()
+    for (const resolve of this.#waiting.values()) resolve(undefined)
+    this.#waiting.clear()
+    const wait = RETRY_MS[Math.min(this.#attempts++, RETRY_MS.length - 1)]
+    setTimeout(() => this.#connect(), wait).unref()
+  }
+
+  #receive(chunk) {
+    const lines = (this.#input + chunk).split("\n")
+    this.#input = lines.pop()
+    for (const line of lines) {
+      let message
+      try { message = JSON.parse(line) } catch { continue }
+      if (message.type === "welcome") this.#welcome(message)
+      else if (message.type === "answer") this.#waiting.get(message.id)?.(message)
+      else if (message.type === "order") this.#perform(message)
+    }
+  }
+
+  async #welcome(message) {
+    this.#token = message.token
+    this.#ready = true
+    this.#attempts = this.#missed = 0
+    for (const order of message.orders ?? []) await this.#perform(order)
+    this.#opened()
+    if (message.resync) this.send({ type: "resync", busy: await statuses() })
+  }
+
+  async #perform(order) {
+    const result = await perform(order).then((data) => ({ ok: true, data }), (error) => ({ ok: false, error: describe(error) }))
+    if (order.id) this.send({ type: "done", id: order.id, ...result })
+  }
+
+  /** Send without waiting. Nothing but text deltas is ever merged. */
+  send(message) {
+    if (!this.#ready) return void this.#missed++
+    this.#flush()
+    this.#write(message)
+  }
+
+  /** Text may arrive in fewer, longer pieces when the supervisor is slow; its order is kept. */
+  delta(event) {
+    if (!this.#ready) return void this.#missed++
+    if (!this.#full) return this.#write({ type: "event", event })
+    const { properties: p } = event
+    const key = p.partID + " " + p.field
+    const held = this.#deltas.get(key)
+    if (held) held.properties.delta += p.delta
+    else this.#deltas.set(key, { type: event.type, properties: { ...p } })
+  }
+
+  #flush() {
+    for (const event of this.#deltas.values()) this.#write({ type: "event", event })
+    this.#deltas.clear()
+  }
+
+  #write(message) {
+    if (!this.#socket.write(JSON.stringify(message) + "\n")) this.#full = true
+    if (this.#socket.writableLength > UNSENT_LIMIT) this.#socket.destroy()
+  }
+
+  #drained() {
+    this.#full = false
+    if (this.#ready) this.#flush()
+  }
+
+  /** Ask the supervisor. Undefined when it is away, goes away, or does not answer in time. */
+  ask(question, timeout) {
+    if (!this.#ready) return Promise.resolve(undefined)
+    const id = ++this.#ids
+    return new Promise((resolve) => {
+      const settle = (answer) => {
+        clearTimeout(timer)
+        this.#waiting.delete(id)
+        resolve(answer)
+      }
+      const timer = setTimeout(settle, timeout)
+      this.#waiting.set(id, settle)
+      this.send({ ...question, id })
+    })
+  }
+}
+
+// --- orders -----------------------------------------------------------------------------------
+
+const describe = (error) => String(error?.data?.message ?? error?.message ?? error?.name ?? error).slice(0, 500)
+
+const clientOf = (session) => {
+  const client = instances.get(homes.get(session)) ?? instances.values().next().value
+  if (!client) throw new Error("no instance of the agent is running")
+  return client
+}
+
+const call = async (promise) => {
+  const { data, error, response } = await promise
+  if (error !== undefined || response?.ok === false) throw error ?? new Error("HTTP " + response.status)
+  return data
+}
+
+const statuses = async () => {
+  const found = {}
+  for (const client of instances.values()) Object.assign(found, await call(client.session.status()).catch(() => ({})))
+  return found
+}
+
+/** A message id that sorts where OpenCode's own would: 48 bits of time, then random. */
+const messageID = (() => {
+  let last = 0n
+  return () => {
+    const now = BigInt(Date.now()) << 12n
+    last = now > last ? now : last + 1n
+    const time = (last & 0xffffffffffffn).toString(16).padStart(12, "0")
+    return "msg_" + time + randomBytes(11).toString("base64url").replace(/[-_]/g, "0").slice(0, 14)
+  }
+})()
+
+const orders = {
+  async abort({ session }) {
+    stopped(session) // a call that still waits at the gate must not run when its turn is over
+    await call(clientOf(session).session.abort({ path: { id: session } }))
+  },
+
+  async prompt({ id, session, text, agent, model, variant }) {
+    const message = messageID()
+    remember(issued, message, id)
+    const parts = [{ type: "text", text, synthetic: true, metadata: { loopguard: id } }]
+    const body = { messageID: message, parts, ...(agent && { agent }), ...(model && { model }), ...(variant && { variant }) }
+    await call(clientOf(session).session.promptAsync({ path: { id: session }, body }))
+  },
+
+  async read({ session }) {
+    const client = clientOf(session)
+    const [busy, messages] = await Promise.all([
+      call(client.session.status()),
+      call(client.session.messages({ path: { id: session }, query: { limit: 20 } })),
+    ])
+    const newest = (role) => messages.findLast(({ info }) => info.role === role)
+    const user = newest("user")
+    return {
+      status: busy[session]?.type ?? "idle",
+      assistant: newest("assistant")?.info.id ?? "",
+      user: user && { id: user.info.id, agent: user.info.agent, parts: user.parts.map((part) => pick(part, "type", "synthetic", "metadata")) },
+    }
+  },
+
+  async trim({ session, message, part: id, keep, note }) {
+    const http = clientOf(session)._client
+    const url = `/session/${session}/message/${message}`
+    const { parts } = await call(http.get({ url }))
+    const part = parts.find((candidate) => candidate.id === id)
+    if (!part) throw new Error("the part is gone")
+    const text = Array.from(part.text).slice(0, keep).join("") + note
+    await call(http.patch({ url: `${url}/part/${id}`, body: { ...part, text }, headers: { "content-type": "application/json" } }))
+  },
+
+  async toast({ session, ...body }) {
+    await call(clientOf(session).tui.showToast({ body }))
+  },
+
+  async permission({ session, request, reply, text }) {
+    const body = { reply, ...(text && { message: text }) }
+    const http = clientOf(session)._client
+    await call(http.post({ url: `/permission/${request}/reply`, body, headers: { "content-type": "application/json" } }))
+  },
+
+  async context({ session, ...context }) {
+    remember(contexts, session, context)
+  },
+}
+
+const perform = async (order) => {
+  if (!Object.hasOwn(orders, order.op)) throw new Error("unknown order " + order.op)
+  return await orders[order.op](order)
+}
+
+// --- hooks ------------------------------------------------------------------------------------
+
+const onEvent = (event, directory) => {
+  const { type, properties: p } = event
+  const session = p?.sessionID ?? p?.info?.id
+  if (session) remember(homes, session, directory)
+  if (type === "session.idle" || (type === "session.error" && session)) stopped(session)
+  if (type === "session.deleted") for (const map of [stops, contexts, homes]) map.delete(session)
+  if (type === "message.part.delta") return link.delta({ type, properties: bound(p) })
+  if (!NATIVE.has(type)) return
+  const properties = slim(event)
+  if (properties) link.send({ type: "event", event: { type, properties: bound(properties) } })
+}
+
+const gate = async ({ tool, sessionID: session, callID }, args) => {
+  const before = stops.get(session)
+  const answer = await link.ask({ type: "gate", session, call: callID, tool, args: bound(args ?? {}) }, boot.gate_timeout_ms)
+  if (stops.get(session) !== before) {
+    // OpenCode would run the call now, although its turn is over
+    link.send({ type: "cancelled", session, call: callID })
+    throw new Error("The turn was stopped before this call ran.")
+  }
+  if (answer?.allow === false) throw new Error(answer.text)
+}
+
+const onUserMessage = async ({ message, parts }) => {
+  let effect = issued.get(message.id)
+  if (!effect && launchPrompt?.session === message.sessionID) {
+    effect = launchPrompt.effect
+    launchPrompt = undefined
+    for (const part of parts) if (part.type === "text") Object.assign(part, { synthetic: true, metadata: { loopguard: effect } })
+    // whatever has to be put right in the history before the agent reads it
+    await Promise.race([link.welcomed, new Promise((resolve) => setTimeout(resolve, boot.gate_timeout_ms).unref())])
+  }
+  const real = parts.filter((part) => part.type === "text" && !part.synthetic)
+  link.send({
+    type: "message", session: message.sessionID, message: message.id, effect: effect ?? "", real: real.length > 0,
+    text: bound(real.map((part) => part.text).join("\n")), agent: message.agent ?? "",
+    model: pick(message.model, "providerID", "modelID"), variant: message.model?.variant ?? message.variant ?? "",
+  })
+}
+
+const contextOf = (session) => [contexts.get(""), contexts.get(session)].filter(Boolean)
+
+const agentTools = () => Object.fromEntries(boot.tools.map(({ name, description, args }) => [name, {
+  description,
+  args,
+  execute: async (given, { sessionID, callID }) => {
+    const question = { type: "ask", session: sessionID, call: callID, operation: name, arguments: bound(given ?? {}), surface: "tool" }
+    const answer = await link.ask(question, boot.ask_timeout_ms)
+    return answer ? answer.text : "The supervisor is not connected; nothing was done."
+  },
+}]))
+
+/** A slash command is answered by us; throwing keeps OpenCode from sending it to the model. */
+const onCommand = async ({ command, sessionID, arguments: text }) => {
+  if (!boot.commands.some(({ name }) => name === command)) return
+  const question = { type: "ask", session: sessionID, operation: command, arguments: { text }, surface: "slash" }
+  const answer = await link.ask(question, boot.ask_timeout_ms)
+  const message = answer?.text || (answer ? "Done." : "The supervisor is not connected.")
+  const body = { title: "loopguard", message, variant: answer?.ok ? "info" : "warning", duration: 10000 }
+  await orders.toast({ session: sessionID, ...body }).catch(() => {})
+  throw new Error(message)
+}
+
+const onConfig = (config) => {
+  // OpenCode's own repetition question would wait for ever in an unattended run; a setting of the user's stands
+  if (typeof config.permission === "string") config.permission = { "*": config.permission }
+  config.permission ??= {}
+  config.permission.doom_loop ??= "allow"
+  config.command ??= {}
+  for (const { name, description } of boot.commands) config.command[name] ??= { description, template: "$ARGUMENTS" }
+}
+
+export default async function loopguard({ client, directory }) {
+  if (!boot) return {} // an agent inside a guarded agent: its supervisor is not ours
+  instances.set(directory, client)
+  link ??= new Link(boot.token)
+  return {
+    config: async (config) => onConfig(config),
+    event: async ({ event }) => onEvent(event, directory),
+    "tool.execute.before": (input, output) => gate(input, output.args),
+    "chat.message": (_, output) => onUserMessage(output),
+    "command.execute.before": (input) => onCommand(input),
+    "experimental.chat.system.transform": async ({ sessionID }, output) => {
+      if (TITLE_PROMPT.test(output.system[0] ?? "")) return
+      for (const { system } of contextOf(sessionID)) if (system) output.system.push(system)
+    },
+    "experimental.session.compacting": async ({ sessionID }, output) => {
+      link.send({ type: "compacting", session: sessionID })
+      for (const { compaction } of contextOf(sessionID)) if (compaction) output.context.push(compaction)
+    },
+    "experimental.compaction.autocontinue": async ({ sessionID }, output) => {
+      if (contextOf(sessionID).some(({ host_continues }) => host_continues === false)) output.enabled = false
+    },
+    "shell.env": async (_, output) => Object.assign(output.env, boot.shell ?? {}),
+    tool: agentTools(),
+    dispose: async () => void instances.delete(directory),
+  }
+}

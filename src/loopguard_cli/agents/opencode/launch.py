@@ -1,0 +1,222 @@
+"""OpenCode's command line and environment: which form was asked for, and how to start it with our bridge.
+
+The person's command line stays as typed. Everything we add travels in the environment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from loopguard_cli.agents.base import Form, LaunchPlan
+from loopguard_cli.agents.opencode import jsonc
+from loopguard_cli.core.effects import Prompt
+from loopguard_cli.errors import ConfigError
+
+CONTENT = "OPENCODE_CONFIG_CONTENT"
+BRIDGE = "LOOPGUARD_BRIDGE"
+RETRIES = "npm_config_fetch_retries"
+
+GATE_TIMEOUT_MS = 5000
+"""How long a tool call waits for us before it runs unasked. We answer within a millisecond."""
+
+ASK_TIMEOUT_MS = 30_000
+"""How long an agent tool or a slash command waits for its answer."""
+
+_NAMES = {"opencode", "opencode-ai", "opencode.exe", "opencode-linux-x64", "opencode-darwin-arm64"}
+_VALUED = {
+    "--agent", "--attach", "--command", "--cors", "--dir", "--file", "--format", "--hostname", "--log-level",
+    "--mdns-domain", "--model", "--password", "--port", "--prompt", "--replay-limit", "--session", "--title",
+    "--username", "--variant", "-f", "-m", "-p", "-s", "-u",
+}  # fmt: skip
+_KEPT = {
+    "--agent", "--auto", "--dir", "--format", "--log-level", "--model", "--password", "--port",
+    "--print-logs", "--thinking", "--username", "--variant", "-m", "-p", "-u",
+}  # fmt: skip
+"""What a continuation of ``run`` takes over. The message, its files, the title and the choice of the
+session belong to the first prompt."""
+
+_FORMS = {
+    "acp": Form.SERVER, "attach": Form.REMOTE, "github": Form.SERVER, "pr": Form.SCREEN, "run": Form.ONE_SHOT,
+    "serve": Form.SERVER, "web": Form.SERVER,
+}  # fmt: skip
+_PLAIN = {
+    "agent", "auth", "completion", "db", "debug", "export", "import", "mcp", "models", "plug", "plugin",
+    "providers", "session", "stats", "uninstall", "upgrade",
+}  # fmt: skip
+_INFORMS = {"-h", "--help", "-v", "--version"}
+
+
+class Invocation(msgspec.Struct, frozen=True, kw_only=True):
+    """A command line that starts OpenCode."""
+
+    program: tuple[str, ...]
+    """Up to and including OpenCode's own name (``npx -y opencode-ai``)."""
+    command: str
+    """The subcommand; empty for the TUI."""
+    options: tuple[str, ...]
+    """Everything behind ``program``, as typed."""
+    form: Form
+    pure: bool
+    """Started without external plugins, so without a bridge."""
+
+
+def recognises(argv: Sequence[str]) -> bool:
+    """Whether this command line starts OpenCode, by name, by path, or through a package runner."""
+    return any(_is_opencode(word) for word in _leading(argv))
+
+
+def parse(argv: Sequence[str]) -> Invocation:
+    """Take a command line apart. One that does not name OpenCode is a wrapper around it."""
+    leading = _leading(argv)
+    at = next((i for i, word in enumerate(leading) if _is_opencode(word)), 0)
+    program, options = tuple(argv[: at + 1]), tuple(argv[at + 1 :])
+    if options[:1] == ("--",):  # npm exec opencode-ai -- run ...
+        program, options = (*program, "--"), options[1:]
+    words = _words(options)
+    command = next((word for word in words if not word.startswith("-")), "")
+    if command not in _FORMS and command not in _PLAIN:
+        command = ""  # a project folder
+    pure = "--pure" in words
+    return Invocation(
+        program=program, command=command, options=options, form=_form(command, words), pure=pure
+    )
+
+
+def first(invocation: Invocation, environ: Mapping[str, str], boot: dict[str, Any]) -> LaunchPlan:
+    """The command as typed, with the bridge injected where there is something to inject it into."""
+    argv = (*invocation.program, *invocation.options)
+    if invocation.form is Form.PLAIN:
+        return LaunchPlan(argv=argv, form=invocation.form, bridged=False)
+    if invocation.form is Form.REMOTE:
+        remark = (
+            "this client's sessions live in an OpenCode server that runs elsewhere, so they are not guarded; "
+            "start that server with 'loopguard run -- opencode serve'"
+        )
+        return LaunchPlan(argv=argv, form=invocation.form, bridged=False, remarks=(remark,))
+    if invocation.pure or environ.get("OPENCODE_PURE", "") not in ("", "0", "false"):
+        remark = "OpenCode was told to load no plugins (--pure or OPENCODE_PURE), so it runs unguarded"
+        return LaunchPlan(argv=argv, form=invocation.form, bridged=False, remarks=(remark,))
+    return LaunchPlan(argv=argv, form=invocation.form, environment=_environment(environ, boot))
+
+
+def again(
+    invocation: Invocation, environ: Mapping[str, str], boot: dict[str, Any], prompt: Prompt
+) -> LaunchPlan:
+    """``opencode run`` once more, in the session of ``prompt``, with its text on standard input."""
+    kept = _kept(invocation.options)
+    for option, short, value in (
+        ("--agent", "", prompt.agent),
+        ("--model", "-m", prompt.model),
+        ("--variant", "", prompt.variant),
+    ):
+        if value and option not in kept and short not in kept:
+            kept += [option, value]
+    argv = (*invocation.program, "run", *kept, "--session", prompt.session)
+    return LaunchPlan(
+        argv=argv,
+        form=invocation.form,
+        environment=_environment(environ, boot),
+        stdin=prompt.text.encode(),
+    )
+
+
+# --- command line --------------------------------------------------------------------------------
+
+
+def _is_opencode(word: str) -> bool:
+    name = PurePath(word).name
+    return name in _NAMES or name.partition("@")[0] == "opencode-ai"
+
+
+def _leading(argv: Sequence[str]) -> list[str]:
+    """The words that can name the program: the first, or what a runner in front of it runs."""
+    words = list(argv[:1])
+    for word in argv[1:8]:
+        if any(_is_opencode(w) for w in words):
+            break
+        words.append(word)
+    return words if len(words) == 1 or PurePath(words[0]).name in _RUNNERS else words[:1]
+
+
+_RUNNERS = {"npx", "npm", "pnpm", "pnpx", "bunx", "bun", "yarn", "node", "env", "nice", "timeout", "exec"}
+
+
+def _words(options: Sequence[str]) -> list[str]:
+    """Options and positionals up to ``--``, without the values of options."""
+    words: list[str] = []
+    skip = False
+    for word in options:
+        if word == "--":
+            break
+        if skip:
+            skip = False
+            continue
+        words.append(word.partition("=")[0] if word.startswith("--") else word)
+        skip = word in _VALUED
+    return words
+
+
+def _form(command: str, words: Sequence[str]) -> Form:
+    if command in _PLAIN or any(word in _INFORMS for word in words):
+        return Form.PLAIN
+    if command == "run" and "--attach" in words:
+        return Form.REMOTE
+    if command == "run" and ("-i" in words or "--interactive" in words):
+        return Form.SCREEN
+    return _FORMS.get(command, Form.SCREEN)
+
+
+def _kept(options: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    words = iter(options)
+    for word in words:
+        if word == "--":
+            break
+        name, equals, value = word.partition("=")
+        if not word.startswith("-") or name not in _KEPT:
+            if word in _VALUED:
+                next(words, None)
+            continue
+        kept.append(name)
+        if name in _VALUED:
+            kept.append(value if equals else next(words, ""))
+    return kept
+
+
+# --- environment ---------------------------------------------------------------------------------
+
+
+def _environment(environ: Mapping[str, str], boot: dict[str, Any]) -> dict[str, str]:
+    own = environ.get(CONTENT, "")
+    boot = {
+        **boot,
+        "gate_timeout_ms": GATE_TIMEOUT_MS,
+        "ask_timeout_ms": ASK_TIMEOUT_MS,
+        # With a plugin configured, OpenCode waits 70 s for a registry that cannot be reached.
+        "restore": {RETRIES: environ.get(RETRIES)},
+        # An OpenCode that the agent starts in its shell is not ours to bridge.
+        "shell": {CONTENT: own},
+    }
+    return {CONTENT: _content(own), BRIDGE: json.dumps(boot), RETRIES: "0"}
+
+
+def _content(own: str) -> str:
+    """The person's own configuration, with our plugin behind theirs."""
+    try:
+        config = json.loads(jsonc.plain(own)) if own.strip() else {}
+    except ValueError as error:
+        raise ConfigError(f"{CONTENT} is not valid JSON", "correct it or unset it") from error
+    plugins = config.get("plugin", []) if isinstance(config, dict) else None
+    if not isinstance(plugins, list):
+        raise ConfigError(f"{CONTENT} must be an object whose 'plugin' is a list", "correct it or unset it")
+    return json.dumps({**config, "plugin": [*plugins, bridge_url()]})
+
+
+def bridge_url() -> str:
+    """Where the bridge is, as OpenCode wants a plugin file named."""
+    return Path(__file__).with_name("bridge.js").as_uri()

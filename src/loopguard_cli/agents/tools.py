@@ -1,0 +1,85 @@
+"""The agent tools and slash commands that we add to an agent, and what each asks us for.
+
+Plain data: every adapter renders it in its agent's own way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class AgentTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that the model can call."""
+
+    name: str
+    operation: str
+    """What a call asks us for (`core.events.Asked.operation`)."""
+    description: str
+    args: dict[str, Any] = {}
+    """Argument name to JSON Schema. All are required."""
+
+
+class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that a person can type into the agent."""
+
+    name: str
+    description: str
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+LOOP_CHECK = AgentTool(
+    name="loop_check",
+    operation="guard.check",
+    description="Tells how often a planned call was made and whether it is blocked. Grants nothing.",
+    args={
+        "toolName": _text("Exact name of the tool."),
+        "argsJson": _text("Its arguments, as a JSON object in a string."),
+    },
+)
+LOOP_DECIDE = AgentTool(
+    name="loop_decide",
+    operation="guard.decide",
+    description=(
+        "Records what you decide about a blocked call: continue (repeat exactly this call, with a reason), "
+        "change (go on with a different call) or stop (give the call up)."
+    ),
+    args={
+        "decision": {"type": "string", "enum": ["continue", "change", "stop"]},
+        "observedResult": _text("What the attempts so far showed; at least 20 characters."),
+        "rationale": _text("Why this is useful now; at least 20 characters."),
+        "expectedInformation": _text("What new it will show, or what is missing; at least 20 characters."),
+        "nextTool": _text("Exact name of the tool to call next; may be empty with stop."),
+        "argsJson": _text("Its arguments, as a JSON object in a string; {} with stop."),
+    },
+)
+GUARD_TOOLS = (LOOP_CHECK, LOOP_DECIDE)
+
+LOOP_GUARD = SlashCommand(
+    name="loop-guard", description="loopguard: status, inspect, on, observe, off, reset, mute, unmute"
+)
+GOAL = SlashCommand(name="goal", description="loopguard: set, show or steer the goal of this session")
+
+_GUARD_COMMANDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "": ("guard.status", {}),
+    "status": ("guard.status", {}),
+    "inspect": ("guard.inspect", {}),
+    "on": ("guard.mode", {"mode": "on"}),
+    "observe": ("guard.mode", {"mode": "observe"}),
+    "off": ("guard.mode", {"mode": "off"}),
+    "reset": ("guard.reset", {}),
+    "mute": ("guard.mute", {"on": True}),
+    "unmute": ("guard.mute", {"on": False}),
+}
+
+
+def slash(name: str, text: str) -> tuple[str, dict[str, Any]]:
+    """Operation and arguments that a slash command, typed with ``text`` behind it, asks for."""
+    if name == GOAL.name:
+        return "goal.command", {"text": text}
+    word = " ".join(text.split()).lower().removeprefix("mode ")
+    return _GUARD_COMMANDS.get(word, (f"guard.{word}"[:60], {}))

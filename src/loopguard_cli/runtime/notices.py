@@ -1,0 +1,73 @@
+"""What the person is told while and after the agent runs.
+
+While the agent owns the screen nothing of ours is written to it: notices go out as toasts, and what
+no toast could carry is said once the terminal is ours again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from contextlib import suppress
+
+from loopguard_cli.core.effects import Abort, AnswerGate, Effect, Prompt, Purpose, Record, Tell
+from loopguard_cli.core.records import CallSeen
+
+KEPT = 20
+"""Notices kept for the end of a run with a screen."""
+
+
+class Notices:
+    """Standard error, its rules, and the summary."""
+
+    def __init__(self, *, screen: bool) -> None:
+        self._screen = screen
+        self._kept: deque[str] = deque(maxlen=KEPT)
+        self.calls = self.blocked = self.aborts = self.continuations = 0
+
+    def say(self, text: str) -> None:
+        """One line, at once, or at the end where the agent owns the screen."""
+        if self._screen:
+            self._kept.append(text)
+        else:
+            write(text)
+
+    def tell(self, tell: Tell, *, delivered: bool) -> None:
+        """A notice of the hub; ``delivered``: the agent shows it itself."""
+        if not delivered:
+            self.say(tell.text)
+
+    def count(self, effect: Effect) -> None:
+        match effect:
+            case Record(record=CallSeen()):
+                self.calls += 1
+            case AnswerGate(allow=False):
+                self.blocked += 1
+            case Abort():
+                self.aborts += 1
+            case Prompt(purpose=Purpose.RECOVERY | Purpose.CONTINUATION | Purpose.HANDOFF):
+                self.continuations += 1
+            case _:
+                pass
+
+    def finish(self, *, guarded: bool) -> None:
+        """The terminal is ours again: say what had to wait, then the summary."""
+        for text in self._kept:
+            write(text)
+        self._kept.clear()
+        if guarded:
+            write(
+                f"{_number(self.calls, 'tool call')}, {self.blocked} blocked, "
+                f"{_number(self.aborts, 'turn')} cut off, {_number(self.continuations, 'continuation')}"
+            )
+
+
+def write(text: str) -> None:
+    """One line on standard error. Nobody may be there to read it."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"loopguard: {' '.join(text.split())}\n")
+        sys.stderr.flush()
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

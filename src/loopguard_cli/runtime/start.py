@@ -1,0 +1,123 @@
+"""Everything between the command line and the running agent: settings, ledger, register, record."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path, PurePath
+
+import msgspec
+
+from loopguard_cli.agents import choose
+from loopguard_cli.agents.tools import GUARD_TOOLS, LOOP_GUARD
+from loopguard_cli.config.load import load_for
+from loopguard_cli.core.settings import Mode
+from loopguard_cli.errors import AgentNotExecutable, AgentNotFound
+from loopguard_cli.runtime.assemble import make_hub
+from loopguard_cli.runtime.clock import Clock
+from loopguard_cli.runtime.driver import Plan, Run, nested_in, replace_by
+from loopguard_cli.runtime.notices import write
+from loopguard_cli.runtime.recording import Recording
+from loopguard_cli.store import runs
+from loopguard_cli.store.folder import Folder
+from loopguard_cli.store.ledger import Ledger
+from loopguard_cli.store.paths import project_folder, runtime_path, state_path
+
+LOOPBACK = "LOOPGUARD_LOOPBACK"
+"""Set: talk over loopback ports although there are Unix sockets."""
+
+_SOCKET_PATH_BYTES = 100
+"""The shortest limit of the systems we know is 104."""
+
+
+class Options(msgspec.Struct, kw_only=True):
+    """What the person asked for on the command line."""
+
+    argv: Sequence[str]
+    agent: str = ""
+    record: Path | None = None
+    assignments: Sequence[str] = ()
+
+
+def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
+    """Run the agent guarded; returns the exit status. Raises LoopguardError."""
+    if outer := nested_in(environ):
+        write(f"already inside the guarded run {outer}; starting {options.argv[0]} without a second guard")
+        return _instead(options.argv)
+    project = project_folder(Path.cwd())
+    settings = load_for(project, assignments=options.assignments, environ=environ).settings
+    guarded = settings.guard.mode is not Mode.OFF
+    adapter = choose(
+        options.argv,
+        options.agent,
+        tools=GUARD_TOOLS if guarded else (),
+        commands=(LOOP_GUARD,),
+    )
+    clock = Clock()
+    state = state_path(project, environ=environ)
+    run_id = runs.new_run_id()
+    sockets = _sockets(run_id, environ)
+    with ExitStack() as stack:
+        store = stack.enter_context(Ledger.open(state, run=run_id))
+        recording = None
+        if options.record is not None:
+            recording = Recording(options.record, agent=adapter.name, started=clock.started)
+            stack.callback(recording.close)
+        plan = Plan(
+            run=run_id,
+            adapter=adapter,
+            hub=make_hub(settings.guard, adapter.capabilities),
+            settings=settings.guard,
+            environ=dict(environ),
+            argv0=PurePath(options.argv[0]).name,
+            sockets=sockets,
+            store=store,
+            recording=recording,
+            clock=clock,
+        )
+        return asyncio.run(_drive(plan, project, state))
+
+
+async def _drive(plan: Plan, project: Path, state: Path) -> int:
+    run = Run(plan)
+
+    def register() -> None:
+        runs.register(
+            runs.this_run(
+                run=plan.run,
+                agent=plan.adapter.name,
+                project=project,
+                state=state,
+                socket=run.control.address,
+                since=plan.clock.started,
+                token=run.control.token,
+            )
+        )
+
+    try:
+        return await run.drive(register)
+    finally:
+        runs.unregister(plan.run)
+
+
+def _sockets(run: str, environ: Mapping[str, str]) -> Path | None:
+    """The folder for our sockets, made safe; None where sockets cannot live there."""
+    path = runtime_path(environ)
+    too_long = len(os.fsencode(path / f"{run}.agent")) > _SOCKET_PATH_BYTES
+    if environ.get(LOOPBACK) or too_long:
+        return None
+    Folder.open(path, create=True).close()
+    return path
+
+
+def _instead(argv: Sequence[str]) -> int:
+    try:
+        replace_by(argv)
+    except FileNotFoundError as error:
+        raise AgentNotFound(f"cannot find {argv[0]!r}", "install it, or name it with its path") from error
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise AgentNotExecutable(f"cannot execute {argv[0]!r}: {why}") from error
+    return 0

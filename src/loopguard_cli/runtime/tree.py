@@ -1,0 +1,109 @@
+"""All processes of the run: adopted when their parent dies, ended when the run is over.
+
+Agents leave processes behind: the shell tool of a killed `opencode run` is in a session of its own
+and lives on. On Linux we become the reaper of everything below us, so nothing gets lost; elsewhere
+the mark in their environment finds them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psutil
+
+MARK = "LOOPGUARD_RUN"
+"""Environment variable with ``run:pid`` of the supervisor; also tells that an agent is guarded."""
+
+GRACE_SECONDS = 2.0
+"""Between the polite and the impolite signal."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of orphaned descendants. False where the system cannot do that."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def reap(spare: Iterable[int]) -> None:
+    """Collect ended orphans; ``spare``: children that somebody else waits for."""
+    spared = set(spare)
+    while True:
+        try:
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if found is None or found.si_pid in spared:
+            return
+        with suppress(ChildProcessError):
+            os.waitpid(found.si_pid, os.WNOHANG)
+
+
+def survivors(mark: str, spare: Iterable[int] = ()) -> list[psutil.Process]:
+    """What still runs of this run, ourselves and ``spare`` excepted."""
+    import psutil
+
+    spared = {os.getpid(), *spare}
+    found = {process.pid: process for process in psutil.Process().children(recursive=True)}
+    if sys.platform != "linux":
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get(MARK) == mark:
+                    found[process.pid] = process
+    return [p for p in found.values() if p.pid not in spared and _runs(p)]
+
+
+def _runs(process: psutil.Process) -> bool:
+    import psutil
+
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+async def end_all(mark: str, spare: Iterable[int] = ()) -> int:
+    """End every process of the run; returns how many there were.
+
+    psutil compares the start time before it signals, so a reused process number is never hit.
+    """
+    import psutil
+
+    ended = 0
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        found = survivors(mark, spare)
+        ended = ended or len(found)
+        for process in found:
+            with suppress(psutil.Error):
+                process.send_signal(number)
+                if number is signal.SIGTERM:
+                    process.send_signal(signal.SIGCONT)
+        if found:
+            await _gone(found, GRACE_SECONDS)
+    return ended
+
+
+async def _gone(processes: list[psutil.Process], seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    pause = 0.005
+    while loop.time() < until:
+        reap(())
+        if not any(_runs(process) for process in processes):
+            return
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 0.1)
