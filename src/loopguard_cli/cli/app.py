@@ -13,7 +13,7 @@ import typer.main
 
 from loopguard_cli import __version__
 from loopguard_cli.cli.boundary import guarded
-from loopguard_cli.cli.lazy import Entry, LazyGroup
+from loopguard_cli.cli.lazy import Entry, LazyGroup, epilog
 
 _SUPERVISE, _LOOK, _STEER, _ANALYSE, _SET_UP = "Supervise", "Look", "Steer a live run", "Analyse", "Set up"
 
@@ -40,17 +40,12 @@ COMMANDS = (
     _entry("install-skill", "Write advice about repetition into the agent's folder.", _SET_UP),
 )
 
-_EPILOG = """
-Examples:
-
-\b
-  loopguard run -- opencode
-  loopguard run -- opencode run "fix the build"
-  loopguard goal set "make the tests pass" --check "make test"
-  loopguard status
-
-'loopguard COMMAND --help' explains a command, 'man loopguard' all of them.
-"""
+EXAMPLES = (
+    "loopguard run -- opencode",
+    'loopguard run -- opencode run "fix the build"',
+    'loopguard goal set "make the tests pass" --check "make test"',
+    "loopguard status",
+)
 
 
 class _Commands(LazyGroup):
@@ -60,7 +55,7 @@ class _Commands(LazyGroup):
 root = typer.Typer(
     name="loopguard",
     cls=_Commands,
-    epilog=_EPILOG,
+    epilog=epilog(EXAMPLES),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},

@@ -23,7 +23,8 @@ class Entry(NamedTuple):
     name: str
     module: str
     """Has ``command``, a function with typer annotations, or ``app``, a `typer.Typer` with
-    subcommands; optionally ``CONTEXT``, typer context settings for ``command``."""
+    subcommands; ``EXAMPLES``, lines for its help and man page; optionally ``CONTEXT``, typer context
+    settings for ``command``."""
     summary: str
     section: str
 
@@ -72,7 +73,13 @@ def load(entry: Entry) -> Any:
     command = typer.main.get_command(app)
     command.name = entry.name
     command.short_help = entry.summary
+    command.epilog = epilog(getattr(module, "EXAMPLES", ()))
     return command
+
+
+def epilog(examples: Sequence[str]) -> str:
+    """Examples as typer shows them below its help; the mark keeps it from wrapping the lines."""
+    return "\n".join(["Examples:", "", "\b", *(f"  {example}" for example in examples)]) if examples else ""
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

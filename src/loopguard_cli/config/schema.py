@@ -99,32 +99,27 @@ def convert(kind: Any, value: Any, *, from_text: bool = False) -> Any:
 
 def expected(kind: Any) -> str:
     """A type in words: ``a whole number from 2 to 1000``."""
-    info = msgspec.inspect.type_info(kind)
+    return _one(msgspec.inspect.type_info(kind))
+
+
+def _one(info: Any) -> str:
     match info:
         case msgspec.inspect.BoolType():
             return "true or false"
         case msgspec.inspect.EnumType(cls=cls):
             return "one of " + ", ".join(member.value for member in cls)
-        case msgspec.inspect.IntType() | msgspec.inspect.FloatType():
-            noun = "a whole number" if isinstance(info, msgspec.inspect.IntType) else "a number"
-            return noun + _range(info)
-        case msgspec.inspect.StrType():
-            return "a text"
-        case msgspec.inspect.VarTupleType(item_type=item) | msgspec.inspect.ListType(item_type=item):
-            return f"a list, each {_of(item)}"
-        case msgspec.inspect.DictType(value_type=item):
-            return f"a table whose values are each {_of(item)}"
-    return f"a {getattr(kind, '__name__', 'value')}"
-
-
-def _of(info: Any) -> str:
-    match info:
         case msgspec.inspect.IntType():
-            return "a whole number" + _range(info)
+            return f"a whole number{_range(info)}"
         case msgspec.inspect.FloatType():
-            return "a number" + _range(info)
-        case msgspec.inspect.EnumType(cls=cls):
-            return "one of " + ", ".join(member.value for member in cls)
+            return f"a number{_range(info)}"
+        case msgspec.inspect.VarTupleType(item_type=item) | msgspec.inspect.ListType(item_type=item):
+            return (
+                "a list of texts"
+                if isinstance(item, msgspec.inspect.StrType)
+                else f"a list, each {_one(item)}"
+            )
+        case msgspec.inspect.DictType(value_type=item):
+            return f"a table, each value {_one(item)}"
     return "a text"
 
 

@@ -8,6 +8,8 @@ import typer
 
 from loopguard_cli.cli import live
 
+EXAMPLES = ('loopguard check bash \'{"command": "make test"}\'',)
+
 
 def command(
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="Exact name of the tool.", show_default=False)],

@@ -7,6 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+EXAMPLES = (
+    "loopguard config show",
+    "loopguard config set guard.calls.repeat_threshold 4",
+    "loopguard config set guard.preset pi --user",
+    "loopguard config import .pi/loop-guard.json",
+)
+
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -14,14 +21,6 @@ app = typer.Typer(
 
     Values come, weakest first, from: defaults, the preset, the user file, the project files, the
     environment (LOOPGUARD_*), flags (--set), live commands.
-    """,
-    epilog="""Examples:
-
-    \b
-      loopguard config show
-      loopguard config set guard.calls.repeat_threshold 4
-      loopguard config set guard.preset pi --user
-      loopguard config import .pi/loop-guard.json
     """,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )

@@ -9,6 +9,12 @@ import typer
 
 from loopguard_cli.cli import live
 
+EXAMPLES = (
+    'loopguard decide stop --observed "the server never answers on 8080" \\',
+    '  --rationale "it does not run on this machine" \\',
+    '  --expected "its address, from the owner"',
+)
+
 
 class Decision(StrEnum):
     CONTINUE = "continue"

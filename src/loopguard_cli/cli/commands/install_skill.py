@@ -8,6 +8,12 @@ from typing import Annotated
 
 import typer
 
+EXAMPLES = (
+    "loopguard install-skill",
+    "loopguard install-skill --context --print",
+    "loopguard install-skill claude --project",
+)
+
 
 class Agent(StrEnum):
     OPENCODE = "opencode"

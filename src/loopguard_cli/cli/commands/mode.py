@@ -9,6 +9,11 @@ import typer
 from loopguard_cli.cli import live
 from loopguard_cli.core.settings import Mode
 
+EXAMPLES = (
+    "loopguard mode observe",
+    "loopguard mode on --run 3f2a",
+)
+
 
 def command(
     mode: Annotated[

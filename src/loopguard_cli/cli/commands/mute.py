@@ -9,6 +9,11 @@ import typer
 
 from loopguard_cli.cli import live
 
+EXAMPLES = (
+    "loopguard mute",
+    "loopguard mute off --session ses_1a2b",
+)
+
 
 class Switch(StrEnum):
     ON = "on"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from loopguard_cli.cli import live
 
+EXAMPLES = ("loopguard reset",)
+
 
 def command(
     run: live.RunOption = "",

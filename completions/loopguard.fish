@@ -1,0 +1,1 @@
+complete --command loopguard --no-files --arguments "(env _LOOPGUARD_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) loopguard)" --condition "env _LOOPGUARD_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) loopguard"
