@@ -9,6 +9,7 @@ The packages, in the order in which something travels through them:
 ``goal``     pure: the goal loop
 ``store``    ledger, lease and registry of runs on disk
 ``config``   settings with the origin of every value
+``history``  readers of the session histories that agents leave on a machine
 ``runtime``  the asyncio shell: processes, sockets, terminal, clock
 ``cli``      the command line
 ``testing``  a scripted model server and scripted agents, shipped for adapter authors

@@ -1,0 +1,69 @@
+"""Lines of a file, one at a time: memory stays flat however long the file or a line is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from loopguard_cli.history.base import Conversation, Tally
+
+MAX_LINE_BYTES = 32 << 20
+"""A longer line is left out: one screenshot in it is worth less than a flat memory."""
+
+_BUFFER_BYTES = 1 << 20
+
+T = TypeVar("T")
+
+
+def records(path: Path, decoder: msgspec.json.Decoder[T], tally: Tally) -> Iterator[T]:
+    """The decoded lines of ``path``; what cannot be decoded is counted.
+
+    A last line without its end is one that is just being written: it counts if it is whole.
+    """
+    for line in _lines(path, tally):
+        try:
+            record = decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            tally.damaged += 1
+            continue
+        tally.records += 1
+        yield record
+
+
+def _lines(path: Path, tally: Tally) -> Iterator[bytes]:
+    with path.open("rb", buffering=_BUFFER_BYTES) as file:
+        while line := file.readline(MAX_LINE_BYTES):
+            tally.bytes += len(line)
+            if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+                tally.oversized += 1
+                while rest := file.readline(MAX_LINE_BYTES):
+                    tally.bytes += len(rest)
+                    if rest.endswith(b"\n"):
+                        break
+            elif not line.isspace():
+                yield line
+
+
+def files(agent: str, place: Path, pattern: str) -> Iterator[Conversation]:
+    """One conversation per file: ``place`` itself, or what matches ``pattern`` below it."""
+    found = sorted(place.glob(pattern)) if place.is_dir() else [place]
+    for path in found:
+        try:
+            stat = path.stat()
+        except OSError:
+            continue
+        yield Conversation(agent=agent, path=path, modified=stat.st_mtime, size=stat.st_size)
+
+
+def unix_time(stamp: str | None) -> float:
+    """Unix time of an ISO 8601 stamp; 0 when there is none."""
+    if not stamp:
+        return 0.0
+    try:
+        return datetime.fromisoformat(stamp).timestamp()
+    except ValueError:
+        return 0.0
