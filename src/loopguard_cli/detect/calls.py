@@ -10,17 +10,34 @@ from loopguard_cli.core.findings import CallView, Finding
 from loopguard_cli.core.ids import CallId, CallKey, SessionId
 from loopguard_cli.core.settings import GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet
+from loopguard_cli.detect.consecutive import ConsecutiveCall
+from loopguard_cli.detect.cycles import ExactCycle, OutcomeCycle
 from loopguard_cli.detect.decisions import Decisions, is_exempt
+from loopguard_cli.detect.errors import ExactError, RoundError
+from loopguard_cli.detect.frequency import ExactFrequency, OutcomeFrequency
 from loopguard_cli.detect.journal import Call, Journal
 from loopguard_cli.detect.keys import digest
+from loopguard_cli.detect.novelty import NoNovelty
 from loopguard_cli.detect.repeat import RepeatCall
 from loopguard_cli.detect.rule import Rule, Scene
 from loopguard_cli.detect.standing import Standing
+from loopguard_cli.detect.unchanged import Unchanged
+from loopguard_cli.detect.variations import GrowingCall, SameOutcome
+from loopguard_cli.detect.waiting import PollUnchanged
 
 RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
     Preset.INFINITY: (RepeatCall,),
-    Preset.PI: (),
-    Preset.BALANCED: (RepeatCall,),
+    Preset.PI: (ConsecutiveCall, ExactCycle, ExactFrequency, ExactError),
+    Preset.BALANCED: (
+        Unchanged,
+        OutcomeCycle,
+        RoundError,
+        OutcomeFrequency,
+        SameOutcome,
+        GrowingCall,
+        PollUnchanged,
+        NoNovelty,
+    ),
 }
 """Which rules about calls a preset has; for findings of one call the order is that of the answers."""
 

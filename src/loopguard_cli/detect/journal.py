@@ -20,6 +20,8 @@ from loopguard_cli.core.events import (
     SessionGone,
     Status,
     StatusChanged,
+    TextDelta,
+    TextSnapshot,
     ToolAsked,
     ToolFinished,
     ToolStarted,
@@ -28,7 +30,7 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.findings import Cost
 from loopguard_cli.core.ids import CallId, CallKey, MessageId
-from loopguard_cli.detect import outcomes, shapes
+from loopguard_cli.detect import outcomes, said, shapes
 from loopguard_cli.detect.keys import call_key
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.tools import Kind, kind_of
@@ -38,6 +40,11 @@ RECENT = 64
 READABLE = 24
 KEYS = 512
 MESSAGES = 16
+KNOWN = 1_024
+
+BREATH = 1.0
+"""Seconds; no model reads a result and answers with the next call faster, so calls that follow each
+other within it were sent off together, even if the agent reports them one by one."""
 
 
 SLACK = 64
@@ -54,6 +61,7 @@ class Call:
         "_steady",
         "asked_at",
         "asked_seq",
+        "batch",
         "cancelled",
         "changes",
         "complete",
@@ -70,7 +78,9 @@ class Call:
         "output",
         "raw",
         "round",
+        "said",
         "size",
+        "token",
         "tokens",
         "tool",
     )
@@ -83,6 +93,13 @@ class Call:
         self.asked_seq = self.ended_seq = seq
         self.asked_at = self.ended_at = now
         self.round = 0
+        """Calls of one round were asked for while others of it were open."""
+        self.batch = 0
+        """As `round`, but calls sent off within a breath of each other count as one batch too."""
+        self.said = ""
+        """Digest of what the assistant wrote just before; empty if nothing."""
+        self.token = ""
+        """Key and outcome as one comparable value, once it is complete."""
         self.epoch = 0
         """How much had changed when it was asked for (`Journal.epoch`)."""
         self.left = 0
@@ -127,7 +144,9 @@ class Call:
 
     def pending(self) -> bool:
         """Its answer says that something is still under way."""
-        return self.output is not None and outcomes.says_pending(self.output)
+        if self.output is None or self.kind in (Kind.NOTE, Kind.EDIT):
+            return False
+        return outcomes.says_pending(self.output)
 
     def steady(self) -> str:
         if not self._steady and self.output is not None:
@@ -138,6 +157,13 @@ class Call:
         if not self._alike and self.output is not None:
             self._alike = f"{self.ok}{outcomes.mask_numbers(self.output)}"
         return self._alike
+
+    def gist(self) -> str:
+        """Its outcome without numbers and without what only echoes its arguments."""
+        if self.output is None:
+            return ""
+        echoed = set(self.shape.words)
+        return " ".join(word for word in outcomes.words(self.alike()) if word not in echoed)
 
     def sameness(self, other: Call) -> Sameness:
         """How far the outcomes of two complete calls agree."""
@@ -156,7 +182,7 @@ class Call:
 class Line:
     """What is known of one key."""
 
-    __slots__ = ("asked", "degree", "last", "same", "unchanged")
+    __slots__ = ("asked", "degree", "last", "outcomes", "same", "unchanged")
 
     def __init__(self) -> None:
         self.asked = 0
@@ -169,6 +195,8 @@ class Line:
         """The weakest agreement among them."""
         self.unchanged = 0
         """How many of the latest outcomes agree, whatever changed in between."""
+        self.outcomes = 0
+        """How many times the outcome was another than the one before."""
 
 
 SAME_KEPT = 40
@@ -182,11 +210,18 @@ class Journal:
         """Counted calls, oldest first, the one being asked for included; refused ones are taken out."""
         self.open: OrderedDict[CallId, Call] = OrderedDict()
         self.lines: OrderedDict[CallKey, Line] = OrderedDict()
+        self.row: list[Call] = []
+        """The latest calls, as far as they have one key."""
+        self.news = 0
+        """Goes up with every outcome that a call did not have before."""
         self.epoch = 0
         """Goes up with everything that may make an equal call worth repeating: a change that was
         made for the first time, or a person's message."""
         self.round = 0
+        self.batch = 0
         self.tokens = 0
+        self._said = said.Said()
+        self._known: OrderedDict[str, None] = OrderedDict()
         self._usage: OrderedDict[MessageId, int] = OrderedDict()
 
     # --- feeding -----------------------------------------------------------------------------
@@ -212,7 +247,10 @@ class Journal:
                 yield True, call
             case UserSpoke(origin=Origin.PERSON):
                 self.open.clear()
+                self.row.clear()
                 self.epoch += 1
+            case TextDelta() | TextSnapshot():
+                self._said.add(event)
             case StatusChanged(status=Status.IDLE):
                 self.open.clear()
             case UsageReported():
@@ -231,6 +269,7 @@ class Journal:
 
     def clear(self) -> None:
         self.recent.clear()
+        self.row.clear()
         self.open.clear()
         self.lines.clear()
 
@@ -241,6 +280,7 @@ class Journal:
         kept = [other for other in self.recent if other.key != call.key or other is call]
         self.recent.clear()
         self.recent.extend(kept)
+        self.row = [call]
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -267,14 +307,20 @@ class Journal:
     # --- inside ------------------------------------------------------------------------------
 
     def _asked(self, call: Call) -> Call:
+        text = self._said.take()
+        call.said = text
         if not self.open:
             self.round += 1
-        call.round = self.round
+            last = self.recent[-1] if self.recent else None
+            if last is None or text or call.asked_at - last.ended_at > BREATH:
+                self.batch += 1
+        call.round, call.batch = self.round, self.batch
         call.epoch = self.epoch
         call.tokens = self.tokens
         line = self.line(call.key)
         call.fresh = line.asked == 0
         line.asked += 1
+        self._follow(call)
         self.open[call.id] = call
         while len(self.open) > OPEN:
             self.open.popitem(last=False)
@@ -283,12 +329,19 @@ class Journal:
             self.recent[-READABLE - 1].forget_output()
         return call
 
+    def _follow(self, call: Call) -> None:
+        row = self.row
+        if row and row[0].key != call.key:
+            row.clear()
+        if len(row) >= SAME_KEPT:
+            del row[1]
+        row.append(call)
+
     def _withdraw(self, call: Call) -> None:
         self.line(call.key).asked -= 1
-        try:
-            self.recent.remove(call)
-        except ValueError:
-            return
+        for calls in (self.recent, self.row):
+            if call in calls:
+                calls.remove(call)
 
     def _ended(self, call: Call) -> None:
         if not call.complete:
@@ -299,6 +352,8 @@ class Journal:
             line.unchanged += 1
         else:
             line.unchanged = 1
+            line.outcomes += 1
+        call.token = f"{call.key}:{line.outcomes}"
         if degree >= Sameness.STEADY and line.last is not None and line.last.left == call.epoch:
             line.degree = min(line.degree, degree)
         else:
@@ -311,6 +366,16 @@ class Journal:
         if call.fresh and not call.failed and call.kind in (Kind.EDIT, Kind.ACT):
             self.epoch += 1
         call.left = self.epoch
+        if self._is_news(call) and degree < Sameness.STEADY:
+            self.news += 1
+
+    def _is_news(self, call: Call) -> bool:
+        fact = f"{call.key}:{call.raw}"
+        news = fact not in self._known
+        self._known[fact] = None
+        while len(self._known) > KNOWN:
+            self._known.popitem(last=False)
+        return news
 
     def _used(self, event: UsageReported) -> None:
         total = event.total or (

@@ -21,6 +21,10 @@ KEPT = 4_096
 """Characters of an output that are kept for masking (its head)."""
 
 
+ANSWER = 200
+"""Characters of a plain answer about how something is getting on; what is longer is content."""
+
+
 class Sameness(IntEnum):
     """How far two outcomes agree."""
 
@@ -44,6 +48,7 @@ _VOLATILE = re.compile(
     r"|(?P<line>\bline \d+(?=:))"
 )
 _DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"[A-Za-z_]{2,}")
 _SPACE = re.compile(r"\s+")
 
 _CANCELLED = re.compile(
@@ -55,7 +60,8 @@ _CANCELLED = re.compile(
 
 _PENDING = re.compile(
     r"\b(?:still (?:running|working|pending|in progress)|running|in[_ -]progress|pending|queued|waiting"
-    r"|not (?:yet )?ready|starting|rolling out|no new output|in flight|building|deploying|processing)\b",
+    r"|not (?:yet )?ready|starting|doing|rolling out|no new output|in flight|building|deploying"
+    r"|processing)\b",
     re.IGNORECASE,
 )
 
@@ -80,7 +86,7 @@ def is_cancelled(event: ToolFinished) -> bool:
 
 def says_pending(text: str) -> bool:
     """The answer itself says that something is still under way."""
-    return len(text) < 600 and _PENDING.search(text) is not None
+    return len(text) <= ANSWER and _PENDING.search(text) is not None
 
 
 def mask_volatile(text: str) -> str:
@@ -91,3 +97,8 @@ def mask_volatile(text: str) -> str:
 def mask_numbers(text: str) -> str:
     """``text`` without volatile parts, numbers and the form of white space."""
     return _SPACE.sub(" ", _DIGITS.sub("#", mask_volatile(text))).strip()
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text`` in their order."""
+    return _WORD.findall(text)

@@ -61,6 +61,8 @@ _WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
     ),
 )
 
+_UNDER_WAY = _set("task tasks job jobs run runs build builds deployment deployments pipeline queue")
+
 _ACTION_FIELDS = ("action", "command", "operation", "op", "mode")
 _WAITING_ACTIONS = _set("poll wait status log logs tail check sleep output")
 _VIEWING_ACTIONS = _set("view read list get show search")
@@ -97,7 +99,8 @@ def _by_name(tool: str) -> Kind | None:
         return None
     for kind, names in _WORDS:
         if words & names:
-            return kind
+            # "task_list", "get_job": a look at something that goes on elsewhere.
+            return Kind.WAIT if kind is Kind.READ and words & _UNDER_WAY else kind
     return Kind.ACT
 
 

@@ -1,0 +1,42 @@
+"""consecutive-call as the pi guard has it.
+
+Source: the pi guard: the same call three times in a row, outcomes ignored, with a threshold of its
+own per tool; the call is refused and the run aborted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.ids import CallKey
+from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.rule import Plain, Scene
+
+
+class ConsecutiveCall(Plain):
+    """Counts how often the latest call came in a row."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._row: list[Call] = []
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        if self._row and self._row[-1].key != call.key:
+            self._row.clear()
+        self._row.append(call)
+        limit = self.scene.threshold(call.tool, self.scene.settings.consecutive_threshold)
+        if len(self._row) > limit:
+            del self._row[0]
+        if len(self._row) >= limit:
+            yield self.scene.finding("consecutive-call", Action.ABORT, call, self._row, now, threshold=limit)
+
+    def forget(self, key: CallKey) -> None:
+        if self._row and self._row[-1].key == key:
+            self._row.clear()
+
+    def settled(self) -> None:
+        self._row.clear()
+
+    def clear(self) -> None:
+        self._row.clear()

@@ -1,0 +1,152 @@
+"""call-cycle: the same few calls going round.
+
+Sources. Preset ``pi``: the last calls are three full copies of a block of 2 or 3 calls, outcomes
+ignored; fires before the last one runs. Preset ``balanced``: blocks of up to 8 calls whose known
+outcomes agree too, compared up to rotation (the same round entered elsewhere is the same loop),
+waiting left out. A second, softer form takes a failing call for its error instead of its arguments
+(read, failing edit, read, the same failure with another edit), leaves out of the error what only
+echoes the arguments, and starts as a nudge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.keys import digest
+from loopguard_cli.detect.rule import Plain
+from loopguard_cli.detect.tools import Kind
+
+AFTER_NUDGE = 2
+"""Calls that a soft round goes on after it was first seen before more than a nudge is justified."""
+
+Same = Callable[[Call, Call], bool]
+
+
+def period(calls: Sequence[Call], longest: int, repeats: int, same: Same) -> tuple[int, int]:
+    """Length and extent of the shortest round, of 2 calls or more, that ends ``calls``.
+
+    The extent is the number of calls that go round, at least ``repeats`` rounds; (0, 0) if none do.
+    """
+    count = len(calls)
+    for length in range(2, longest + 1):
+        if length * repeats > count:
+            break
+        at = count - length - 1
+        while at >= 0 and same(calls[at], calls[at + length]):
+            at -= 1
+        extent = count - at - 1
+        if extent >= length * repeats:
+            block = calls[-length:]
+            if all(same(block[0], other) for other in block[1:]):
+                break
+            return length, extent
+    return 0, 0
+
+
+def rotation(names: Sequence[str]) -> str:
+    """Identity of a round, wherever one enters it."""
+    turned = min([*names[at:], *names[:at]] for at in range(len(names)))
+    return digest("\n".join(turned).encode())
+
+
+def tail(calls: Iterable[Call], count: int) -> list[Call]:
+    """The latest ``count`` calls, oldest first."""
+    latest = list(islice(reversed(calls), count))  # type: ignore[call-overload]
+    latest.reverse()
+    return latest
+
+
+class ExactCycle(Plain):
+    """Preset ``pi``: keys only."""
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        settings = self.scene.settings
+        calls = tail(self.scene.journal.recent, settings.max_cycle_length * settings.cycle_repeats)
+        length, _ = period(calls, settings.max_cycle_length, settings.cycle_repeats, _same_key)
+        if length:
+            proof = calls[-length * settings.cycle_repeats :]
+            yield self.scene.finding(
+                "call-cycle",
+                Action.ABORT,
+                call,
+                proof,
+                now,
+                identity=rotation([one.key for one in proof[-length:]]),
+                count=settings.cycle_repeats,
+                length=length,
+                threshold=settings.cycle_repeats,
+            )
+
+
+class OutcomeCycle(Plain):
+    """Preset ``balanced``: keys and outcomes, or keys and errors."""
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        if call.kind is Kind.WAIT:
+            return
+        settings = self.scene.settings
+        longest, repeats = settings.max_cycle_length, settings.cycle_repeats
+        calls = [
+            one
+            for one in tail(self.scene.journal.recent, longest * repeats + longest)
+            if one is call or _counts(one)
+        ]
+        length, extent = period(calls, longest, repeats, _same_outcome)
+        if length:
+            yield self._found(call, calls[-extent:], length, now, exact=True)
+            return
+        length, extent = period(calls, longest, repeats, _same_error)
+        if length:
+            yield self._found(call, calls[-extent:], length, now, exact=False)
+
+    def _found(self, call: Call, proof: Sequence[Call], length: int, now: float, *, exact: bool) -> Finding:
+        repeats = self.scene.settings.cycle_repeats
+        hard = exact or len(proof) >= length * repeats + AFTER_NUDGE
+        if exact:
+            self.scene.standing.block(call.key)
+        return self.scene.finding(
+            "call-cycle",
+            Action.BLOCK if exact else Action.NUDGE,
+            call,
+            proof,
+            now,
+            identity=rotation([one.key if exact else _name(one) for one in proof[-2 * length : -length]]),
+            count=len(proof) // length,
+            limit=Action.STOP if hard else Action.NUDGE,
+            length=length,
+            threshold=repeats,
+        )
+
+
+def _counts(call: Call) -> bool:
+    return call.kind is not Kind.WAIT and not call.cancelled and not call.pending()
+
+
+def _same_key(one: Call, other: Call) -> bool:
+    return one.key == other.key
+
+
+def _same_outcome(one: Call, other: Call) -> bool:
+    """Equal calls with equal outcomes; an outcome not known yet counts as unchanged."""
+    if one.key != other.key:
+        return False
+    return not one.complete or not other.complete or one.token == other.token
+
+
+def _same_error(one: Call, other: Call) -> bool:
+    """As `_same_outcome`, but calls of one tool that fail in the same way are the same."""
+    if _same_outcome(one, other):
+        return True
+    if one.tool != other.tool:
+        return False
+    if not one.complete or not other.complete:
+        # A failing call that is tried again with other arguments, its end still open.
+        return (one if one.complete else other).failed
+    return one.failed and other.failed and one.gist() == other.gist() != ""
+
+
+def _name(call: Call) -> str:
+    return f"{call.tool}:{call.gist()}" if call.failed else call.key

@@ -1,0 +1,115 @@
+"""repeat-error: the same failure again and again.
+
+Sources. Preset ``pi``: the same error three times in a row, whatever was called; digits collapsed,
+UUIDs, timestamps and hexadecimal pointers masked; a success clears the row; the run is aborted.
+Preset ``balanced``, where the same call failing is `detect.unchanged`'s matter: what failed together
+counts once (one cancelled batch gives a row of equal errors), calls that were cancelled not at all;
+one round more than the threshold is a nudge, two more, if errors and tool are equal, abort the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.keys import digest
+from loopguard_cli.detect.outcomes import Sameness
+from loopguard_cli.detect.rule import Plain, Scene
+
+SAYING = 12
+"""Letters of an error that says something; shorter ones ("exit code 1") say nothing in common."""
+
+NUDGE_EXTRA, HARD_EXTRA = 1, 2
+"""Rounds beyond the threshold at which an error is a nudge, and at which equal errors of one tool
+abort the turn."""
+
+KEPT = 32
+
+
+class ExactError(Plain):
+    """Preset ``pi``."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._row: list[Call] = []
+
+    def ended(self, call: Call, now: float) -> Iterable[Finding]:
+        if call.cancelled:
+            return
+        if not call.failed:
+            self._row.clear()
+            return
+        if self._row and self._row[-1].alike() != call.alike():
+            self._row.clear()
+        self._row.append(call)
+        limit = self.scene.settings.error_threshold
+        if len(self._row) > limit:
+            del self._row[0]
+        if len(self._row) >= limit:
+            yield self.scene.finding(
+                "repeat-error",
+                Action.ABORT,
+                call,
+                self._row,
+                now,
+                identity=digest(call.alike().encode("utf-8", "surrogatepass")),
+                gate=False,
+                threshold=limit,
+            )
+
+    def settled(self) -> None:
+        self._row.clear()
+
+    def clear(self) -> None:
+        self._row.clear()
+
+
+class RoundError(Plain):
+    """Preset ``balanced``."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._row: list[Call] = []
+
+    def ended(self, call: Call, now: float) -> Iterable[Finding]:
+        if call.cancelled:
+            return
+        row = self._row
+        if not call.failed:
+            if not row or call.batch != row[-1].batch:
+                row.clear()
+            return
+        if row and row[-1].alike() != call.alike():
+            row.clear()
+        if row and row[-1].batch == call.batch:
+            return
+        row.append(call)
+        if len(row) > KEPT:
+            del row[1]
+        limit = self.scene.settings.error_threshold
+        if len(row) < limit + NUDGE_EXTRA or not _says_something(call):
+            return
+        equal = all(one.tool == call.tool and one.sameness(call) is Sameness.EQUAL for one in row)
+        hard = equal and len(row) >= limit + HARD_EXTRA
+        yield self.scene.finding(
+            "repeat-error",
+            Action.ABORT if hard else Action.NUDGE,
+            call,
+            row,
+            now,
+            identity=digest(call.alike().encode("utf-8", "surrogatepass")),
+            limit=Action.STOP if hard else Action.NUDGE,
+            gate=False,
+            threshold=limit,
+        )
+
+    def settled(self) -> None:
+        self._row.clear()
+
+    def clear(self) -> None:
+        self._row.clear()
+
+
+def _says_something(call: Call) -> bool:
+    return sum(letter.isalpha() for letter in (call.output or "")[:200]) >= SAYING

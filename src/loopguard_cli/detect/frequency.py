@@ -1,0 +1,71 @@
+"""call-frequency: one call making up too much of the latest calls.
+
+Sources. Preset ``pi``: four of the last ten calls have one key, outcomes ignored. Preset
+``balanced``: the same, but only calls between which nothing was changed for the first time and
+whose outcomes agree; and first as a nudge, because reading something again is not yet a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.cycles import tail
+from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.rule import Plain
+from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.waiting import is_waiting
+
+
+class ExactFrequency(Plain):
+    """Preset ``pi``: keys only."""
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        settings = self.scene.settings
+        window = tail(self.scene.journal.recent, settings.frequency_window)
+        same = [one for one in window if one.key == call.key]
+        if len(same) >= settings.frequency_threshold:
+            yield self.scene.finding(
+                "call-frequency",
+                Action.ABORT,
+                call,
+                same,
+                now,
+                window=settings.frequency_window,
+                threshold=settings.frequency_threshold,
+            )
+
+
+class OutcomeFrequency(Plain):
+    """Preset ``balanced``: keys and outcomes."""
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        settings = self.scene.settings
+        line = self.scene.journal.line(call.key)
+        limit = settings.frequency_threshold
+        if line.asked < limit or call.kind in (Kind.MOVE, Kind.NOTE) or is_waiting(call, line):
+            return
+        if line.last is None or line.last.left != call.epoch:
+            return
+        latest = tail(self.scene.journal.recent, settings.frequency_window)
+        since = latest[0].asked_seq
+        same = [one for one in line.same if one.asked_seq >= since]
+        if _rounds(same) + 1 < limit:
+            return
+        count = _rounds(line.same) + 1
+        yield self.scene.finding(
+            "call-frequency",
+            Action.NUDGE,
+            call,
+            [*line.same, call],
+            now,
+            count=count,
+            limit=Action.BLOCK if count > limit else Action.NUDGE,
+            window=settings.frequency_window,
+            threshold=limit,
+        )
+
+
+def _rounds(calls: Iterable[Call]) -> int:
+    """What is sent off together counts once."""
+    return len({one.round for one in calls})

@@ -1,0 +1,57 @@
+"""no-novelty: a long stretch in which nothing was new.
+
+Source: eight reported runaways in which the last thirty calls held not one that had not been made
+before, whatever their order. Here a call is new when its key or its outcome is; a stretch of
+thirty calls with at most one new thing, nothing changed and no waiting is a nudge.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.keys import digest
+from loopguard_cli.detect.rule import Plain, Scene
+from loopguard_cli.detect.tools import Kind
+
+WINDOW = 30
+NEW = 1
+
+
+class NoNovelty(Plain):
+    """Counts what is new over a window of calls."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._window: deque[tuple[Call, int, int]] = deque(maxlen=WINDOW)
+
+    def ended(self, call: Call, now: float) -> Iterable[Finding]:
+        if not call.complete or call.kind is Kind.WAIT or call.pending():
+            return
+        journal = self.scene.journal
+        self._window.append((call, journal.news, journal.epoch))
+        if len(self._window) < WINDOW:
+            return
+        _, news, epoch = self._window[0]
+        if journal.news - news > NEW or journal.epoch != epoch:
+            return
+        proof = [one for one, _, _ in self._window]
+        keys = sorted({one.key for one in proof})
+        self._window.clear()
+        yield self.scene.finding(
+            "no-novelty",
+            Action.NUDGE,
+            call,
+            proof,
+            now,
+            identity=digest("\n".join(keys).encode()),
+            limit=Action.ABORT,
+            gate=False,
+            window=WINDOW,
+            distinct=len(keys),
+        )
+
+    def clear(self) -> None:
+        self._window.clear()

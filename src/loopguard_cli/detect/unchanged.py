@@ -1,0 +1,135 @@
+"""repeat-call and consecutive-call, outcome-aware (preset ``balanced``).
+
+Source: our own measurement on labelled traces. Three equal calls in a row with the same outcome
+practically never happen in honest work; equal calls with other work between do all the time. So
+a call is refused when the last two of its kind brought the same outcome (or none yet: a call in
+flight counts as unchanged), nothing was changed for the first time since, and
+
+- nothing stood between them: the third is refused;
+- or they failed: the fourth is refused, whatever stood between;
+- or it is the same edit again: the third is refused whatever the tool says about it;
+- or it was refused before and still nothing has changed.
+
+Not counted: waiting (`detect.waiting`), calls more than two minutes after the last of their kind,
+equal reads sent off together. Outcomes that agree only after masking what changes by itself, and
+equal calls whose outcomes differ while the text before them is word for word the same, begin as
+nudges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.journal import Call, Line
+from loopguard_cli.detect.outcomes import Sameness
+from loopguard_cli.detect.rule import Plain
+from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.waiting import is_waiting
+
+PATIENCE = 120.0
+"""Seconds after which the world may have changed by itself."""
+
+MOVES = 6
+"""Equal moves through a page with an equal answer: the answer of such tools says little."""
+
+ALIKE = 4
+"""Equal calls in a row whose outcomes differ in numbers only."""
+
+REPEATED_TEXT = 4
+"""Equal calls in a row with equal text before each, whatever came back."""
+
+
+class Unchanged(Plain):
+    """The same call again, and nothing has changed."""
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        scene = self.scene
+        line = scene.journal.line(call.key)
+        if is_waiting(call, line):
+            return
+        limit = scene.threshold(call.tool, scene.settings.repeat_threshold)
+        if call.kind is Kind.MOVE:
+            limit = max(limit, MOVES)
+        same = self._same(call, line)
+        row = [past for past in scene.journal.row if past is not call]
+        in_row = len(row) >= limit - 1
+        if in_row and len(same) >= limit - 1:
+            yield self._refusal(call, same, line, limit, now, hard=limit)
+        elif in_row and call.kind is Kind.EDIT:
+            yield self._refusal(call, row, line, limit, now, hard=limit)
+        elif len(same) >= limit and all(past.failed for past in same[-limit:]):
+            yield self._refusal(call, same, line, limit + 1, now, hard=limit + 1)
+        elif same and scene.standing.blocked(call.key):
+            yield self._refusal(call, same, line, limit, now, hard=0)
+        else:
+            scene.standing.lift(call.key)
+            yield from self._alike(call, row, now)
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _same(self, call: Call, line: Line) -> list[Call]:
+        """Earlier calls with this key between which, and since which, nothing changed."""
+        past: list[Call] = []
+        if line.last is not None and line.last.left == call.epoch:
+            past = [one for one in line.same if one is not call]
+        journal = self.scene.journal
+        past += [one for one in journal.open.values() if one.key == call.key and one is not call]
+        if call.kind is Kind.READ:
+            past = [one for one in past if one.round != call.round]
+        for index in range(len(past) - 1, -1, -1):
+            later = past[index + 1] if index + 1 < len(past) else call
+            if later.asked_at - max(past[index].ended_at, past[index].asked_at) > PATIENCE:
+                return past[index + 1 :]
+        return past
+
+    def _refusal(
+        self, call: Call, proof: Sequence[Call], line: Line, limit: int, now: float, *, hard: int
+    ) -> Finding:
+        scene = self.scene
+        calls = [*proof, call]
+        steady = line.degree is Sameness.EQUAL or len(calls) > hard
+        if steady:
+            scene.standing.block(call.key)
+        window = scene.settings.repeat_window_seconds
+        quick = now - calls[-min(limit, len(calls))].asked_at <= window
+        return scene.finding(
+            "repeat-call" if quick else "consecutive-call",
+            Action.BLOCK if steady else Action.NUDGE,
+            call,
+            calls,
+            now,
+            threshold=limit,
+            window_seconds=window,
+        )
+
+    def _alike(self, call: Call, row: Sequence[Call], now: float) -> Iterator[Finding]:
+        """Equal calls in a row, the outcomes of which are not equal but do not look like progress."""
+        if len(row) < 2 or call.kind is Kind.MOVE:
+            return
+        done = [past for past in row if past.complete]
+        alike = 1
+        while alike < len(done) and done[-alike].sameness(done[-alike - 1]) >= Sameness.ALIKE:
+            alike += 1
+        limit = 3 if call.kind is Kind.READ or (done and done[-1].failed) else ALIKE
+        slow = done and done[-1].ended_at - done[-1].asked_at > 10.0
+        if alike + 1 >= limit and not slow:
+            yield self._nudge(call, [*done[-alike:], call], now, limit)
+            return
+        texts = [past.said for past in row[-REPEATED_TEXT + 1 :]]
+        if call.said and len(texts) >= REPEATED_TEXT - 1 and set(texts) == {call.said}:
+            yield self._nudge(call, [*row[-REPEATED_TEXT + 1 :], call], now, REPEATED_TEXT)
+
+    def _nudge(self, call: Call, proof: Sequence[Call], now: float, limit: int) -> Finding:
+        count = len(proof)
+        return self.scene.finding(
+            "consecutive-call",
+            Action.NUDGE,
+            call,
+            proof,
+            now,
+            limit=Action.BLOCK
+            if count >= (limit + 2 if call.kind is Kind.READ else 2 * limit)
+            else Action.NUDGE,
+            threshold=limit,
+        )

@@ -1,0 +1,103 @@
+"""Waiting as a state of its own, and the rule for waiting in vain (``poll-unchanged``).
+
+A call waits when its tool or command lets time pass or asks how something is getting on, or when
+the answer itself says that something is still under way. Waiting is not a loop: growing pauses
+never are, and unchanged answers only become one late, the later the slower the polling. Anything
+new that another call brings starts the count afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.ids import CallKey
+from loopguard_cli.detect.journal import Call, Line
+from loopguard_cli.detect.outcomes import Sameness
+from loopguard_cli.detect.rule import Plain, Scene
+from loopguard_cli.detect.tools import Kind
+
+QUICK, SLOW = 10.0, 60.0
+"""Seconds between polls: below the first it hurries, above the second it takes its time."""
+
+POLLS_QUICK, POLLS_PACED, POLLS_SLOW = 10, 20, 60
+"""Unchanged polls at such a pace before the agent is asked whether it makes sense."""
+
+KEPT = 128
+
+
+def is_waiting(call: Call, line: Line) -> bool:
+    """``call`` is part of waiting, as far as it and the earlier answers of its kind tell."""
+    if call.kind is Kind.WAIT:
+        return True
+    last = line.last
+    return (
+        last is not None and line.degree is Sameness.EQUAL and call.kind is not Kind.EDIT and last.pending()
+    )
+
+
+class PollUnchanged(Plain):
+    """Polls that bring nothing, for long."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._polls: list[Call] = []
+        self._news = 0
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        line = self.scene.journal.line(call.key)
+        if not is_waiting(call, line):
+            return
+        if self.scene.journal.news != self._news:
+            self._news = self.scene.journal.news
+            self._polls.clear()
+        self._polls.append(call)
+        if len(self._polls) > KEPT:
+            del self._polls[0]
+        mine = [poll for poll in self._polls if poll.key == call.key]
+        limit = _limit(mine)
+        hard = limit == POLLS_QUICK and len(mine) >= 2 * limit
+        if len(mine) < limit or _slows_down(mine) or (len(mine) % limit and not hard):
+            return
+        yield self.scene.finding(
+            "poll-unchanged",
+            Action.BLOCK if hard else Action.NUDGE,
+            call,
+            mine,
+            now,
+            limit=Action.ABORT if hard else Action.NUDGE,
+            threshold=limit,
+            pause_seconds=round(_pause(mine), 1),
+        )
+
+    def forget(self, key: CallKey) -> None:
+        self._polls = [poll for poll in self._polls if poll.key != key]
+
+    def settled(self) -> None:
+        self._polls.clear()
+
+    def clear(self) -> None:
+        self._polls.clear()
+
+
+def _pause(polls: list[Call]) -> float:
+    """Seconds between the latest polls, on average."""
+    latest = polls[-5:]
+    if len(latest) < 2:
+        return 0.0
+    return (latest[-1].asked_at - latest[0].asked_at) / (len(latest) - 1)
+
+
+def _limit(polls: list[Call]) -> int:
+    pause = _pause(polls)
+    if pause < QUICK:
+        return POLLS_QUICK
+    return POLLS_PACED if pause < SLOW else POLLS_SLOW
+
+
+def _slows_down(polls: list[Call]) -> bool:
+    """Each of the last pauses was clearly longer than the one before."""
+    times = [poll.asked_at for poll in polls[-4:]]
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    return len(pauses) == 3 and all(b > 1.15 * a for a, b in pairwise(pauses))
