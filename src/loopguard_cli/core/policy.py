@@ -2,7 +2,8 @@
 
 The ladder (preset ``balanced``): a loop is met with what its rule proposes; seen again, with the
 next rung, up to what the evidence justifies (`Finding.limit`). A call that stays refused and is
-asked for again and again ends in an aborted turn. Our own nudges and continuations never make the
+asked for again and again ends in an aborted turn. One nudge is enough until the repetitions have
+doubled. Our own nudges and continuations never make the
 ladder forget; a person's message does.
 
 The presets ``infinity`` and ``pi`` have no ladder: each finding gets what the rule proposes.
@@ -42,12 +43,14 @@ ALLOWED = Verdict(action=Action.ALLOW)
 class _Memory:
     """How one loop was met so far."""
 
-    __slots__ = ("rung", "times")
+    __slots__ = ("count", "rung", "times")
 
     def __init__(self) -> None:
         self.rung = Action.ALLOW
         self.times = 0
         """How often the present rung was used."""
+        self.count = 0
+        """Repetitions at the last nudge."""
 
 
 class Policy:
@@ -114,6 +117,10 @@ class Policy:
         rung = max(finding.proposes, min(rung, finding.limit))
         memory.times = memory.times + 1 if rung == memory.rung else 1
         memory.rung = rung
+        if rung is Action.NUDGE:
+            if finding.count < 2 * memory.count:
+                return Action.NOTE
+            memory.count = finding.count
         return rung
 
     def _within_reach(self, action: Action, *, at_gate: bool) -> tuple[Action, str]:

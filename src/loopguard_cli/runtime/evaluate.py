@@ -15,6 +15,7 @@ from statistics import median, quantiles
 
 import msgspec
 
+from loopguard_cli.core.events import ToolAsked
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.errors import InputError
 from loopguard_cli.runtime.replay import replay
@@ -63,8 +64,10 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     nudge_delay: int | None = None
     """The same to the first alarm or nudge."""
     warnings: int = 0
-    wasted: int = 0
-    """Events from the labelled point (or the start) to the alarm: what the loop cost before it was cut."""
+    spent: int = 0
+    """Tool calls after the labelled point that went by before the alarm."""
+    unguarded: int = 0
+    """All tool calls after the labelled point: what the loop cost without a guard."""
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +106,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     delay_p95: float | None
     soft_delay_median: float | None
     soft_delay_p95: float | None
+    spent: int
+    """Tool calls all loops together cost after their labelled points, with the guard."""
+    unguarded: int
+    """The same without it."""
 
 
 def find_traces(folder: Path) -> list[Path]:
@@ -149,7 +156,8 @@ def score(path: Path, settings: GuardSettings) -> Score:
         delay=_delay(calls, start, alarm),
         nudge_delay=_delay(calls, start, first),
         warnings=warnings,
-        wasted=max(0, (total if alarm is None else alarm) - start) if start is not None else 0,
+        spent=_between(calls, start, alarm if alarm is not None else total),
+        unguarded=_between(calls, start, total),
     )
 
 
@@ -184,6 +192,8 @@ def report(preset: str, scores: Sequence[Score]) -> Report:
         delay_p95=_p95(delays),
         soft_delay_median=median(soft) if soft else None,
         soft_delay_p95=_p95(soft),
+        spent=sum(one.spent for one in loops),
+        unguarded=sum(one.unguarded for one in loops),
     )
 
 
@@ -196,7 +206,7 @@ def _calls(path: Path) -> tuple[list[int], int]:
     last = -1
     for moment in Trace(path).moments():
         last = moment.index
-        if any(type(event).__name__ in ("ToolAsked", "ToolStarted") for event in moment.events):
+        if any(isinstance(event, ToolAsked) for event in moment.events):
             calls.append(last)
     return calls, last + 1
 
@@ -206,6 +216,10 @@ def _delay(calls: Iterable[int], start: int | None, alarm: int | None) -> int | 
         return None
     late = sum(start < call <= alarm for call in calls)
     return late if alarm >= start else -sum(alarm < call <= start for call in calls)
+
+
+def _between(calls: Iterable[int], start: int | None, end: int) -> int:
+    return 0 if start is None else sum(start < call <= end for call in calls)
 
 
 def _is_apart(header: Header) -> bool:
@@ -231,8 +245,11 @@ def _p95(values: Sequence[int]) -> float | None:
 
 def evaluate(
     paths: Sequence[Path], presets: dict[str, GuardSettings], jobs: int
-) -> Iterator[tuple[str, Score]]:
-    """Scores of all traces under all presets, as they come; ``jobs`` processes work at it."""
+) -> Iterator[tuple[str, Score | InputError]]:
+    """Scores of all traces under all presets, as they come; ``jobs`` processes work at it.
+
+    A trace that cannot be read gives the error in place of its score.
+    """
     tasks = [(name, path, settings) for path in paths for name, settings in presets.items()]
     if jobs <= 1 or len(tasks) < 2:
         yield from map(_task, tasks)
@@ -243,6 +260,9 @@ def evaluate(
         yield from pool.map(_task, tasks, chunksize=4)
 
 
-def _task(task: tuple[str, Path, GuardSettings]) -> tuple[str, Score]:
+def _task(task: tuple[str, Path, GuardSettings]) -> tuple[str, Score | InputError]:
     name, path, settings = task
-    return name, score(path, settings)
+    try:
+        return name, score(path, settings)
+    except InputError as error:
+        return name, error
