@@ -44,7 +44,7 @@ def _usage_line(error: Any) -> str:
     hint = f"see '{context.command_path if context is not None else 'loopguard'} --help'"
     message = getattr(error, "message", "") or error.format_message()
     if near := getattr(error, "possibilities", None):
-        hint = f"did you mean {' or '.join(sorted(near))}?"
+        hint = f"did you mean {next(iter(near))}?"
     else:
         message = error.format_message()
     message = " ".join(message.split()).rstrip(".") or "no command given"

@@ -89,9 +89,7 @@ def ask(run: str, operation: str, arguments: dict[str, Any], *, session: str = "
     """Ask the chosen run; a refusal is raised as `Refused`."""
     from loopguard_cli.runtime import control
 
-    if session:
-        arguments = {**arguments, "session": session}
-    answer = control.ask(choose(run), operation, arguments, ANSWER_WITHIN_S)
+    answer = control.ask(choose(run), operation, arguments, session=session, timeout=ANSWER_WITHIN_S)
     if not answer.ok:
         raise Refused(answer.text or f"refused: {answer.code}")
     return answer

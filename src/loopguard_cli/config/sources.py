@@ -93,9 +93,10 @@ def read_text(path: Path) -> str | None:
         return None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {_reason(error)}", "make it readable, or remove it") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ConfigError(f"{path}: not a regular file", "put a file in its place, or remove it")
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ConfigError(f"{path}: not a regular file", "replace it by a TOML file, or remove it")
         data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise ConfigError(f"{path}: larger than {MAX_FILE_BYTES} bytes", "settings need far less")

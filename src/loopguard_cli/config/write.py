@@ -27,9 +27,9 @@ def assign(path: Path, key: str, text: str) -> Any:
     """Set ``key`` to what ``text`` says (as in ``--set``); returns the value as written."""
     entry = sources.Entry(tuple(key.split(".")), text)
     leaf, name, value = check(entry, sources.Source(Layer.PROJECT, "", (entry,), from_text=True))
-    plain = _plain(value)
-    put(path, {(*leaf.key.split("."), *([name] if name else [])): plain})
-    return plain
+    made = plain(value)
+    put(path, {(*leaf.key.split("."), *([name] if name else [])): made})
+    return made
 
 
 def put(path: Path, values: dict[tuple[str, ...], Any]) -> None:
@@ -130,7 +130,7 @@ def _check(text: str, path: Path) -> None:
     load([sources.Source(Layer.PROJECT, str(path), entries, text)])
 
 
-def _plain(value: Any) -> Any:
-    """Without enums and tuples, so that it equals what a parser reads back."""
-    plain = msgspec.to_builtins(value)
-    return list(plain) if isinstance(plain, tuple) else plain
+def plain(value: Any) -> Any:
+    """A value without enums and tuples, so that it equals what a parser reads back."""
+    made = msgspec.to_builtins(value)
+    return list(made) if isinstance(made, tuple) else made

@@ -162,7 +162,7 @@ def _target(*, user: bool, local: bool) -> Path:
     from loopguard_cli.errors import UsageError
 
     if user and local:
-        raise UsageError("--user and --local exclude each other", "name one file")
+        raise UsageError("--user and --local exclude each other", "one")
     if user:
         return sources.user_file()
     shared, own = (_project() / name for name in sources.PROJECT_FILES)

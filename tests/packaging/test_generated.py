@@ -1,0 +1,102 @@
+"""What is generated from the code is committed as it would be generated now."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from scripts import generate
+
+from loopguard_cli.cli.app import COMMANDS
+from loopguard_cli.cli.environment import VARIABLES
+from loopguard_cli.exit_codes import ExitCode
+
+
+@pytest.fixture(scope="module")
+def outputs() -> dict[str, str]:
+    return generate.outputs()
+
+
+def test_committed_files_are_up_to_date(outputs: dict[str, str]) -> None:
+    stale = [
+        path
+        for path, text in outputs.items()
+        if not (generate.ROOT / path).exists() or (generate.ROOT / path).read_text(encoding="utf-8") != text
+    ]
+    assert not stale, "run `make generate`"
+
+
+def test_there_is_a_page_for_the_program_and_each_command_and_no_other() -> None:
+    pages = {page.name for page in (generate.ROOT / "man").iterdir()}
+    assert pages == {"loopguard.1", *(f"loopguard-{entry.name}.1" for entry in COMMANDS)}
+
+
+def test_the_main_page_knows_every_status_and_variable(outputs: dict[str, str]) -> None:
+    page = outputs["man/loopguard.1"].replace("\\-", "-")
+    for code in ExitCode:
+        assert f".B {int(code)}\n" in page
+    for name in VARIABLES:
+        assert f".B {name}\n" in page
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_a_page_has_every_section_and_option(entry: object, outputs: dict[str, str]) -> None:
+    page = outputs[f"man/loopguard-{entry.name}.1"]  # type: ignore[attr-defined]
+    for section in (
+        "NAME",
+        "SYNOPSIS",
+        "DESCRIPTION",
+        "OPTIONS",
+        "EXAMPLES",
+        "EXIT STATUS",
+        "ENVIRONMENT",
+        "FILES",
+    ):
+        assert f"\n.SH {section}\n" in page, section
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")
+def test_pages_are_good_roff(outputs: dict[str, str], tmp_path: Path) -> None:
+    for path, text in outputs.items():
+        if path.endswith(".1"):
+            page = tmp_path / Path(path).name
+            page.write_text(text)
+            done = subprocess.run(
+                ["groff", "-man", "-ww", "-z", "-Tutf8", page], capture_output=True, text=True, check=True
+            )
+            assert done.stderr == "", path
+
+
+def test_the_bash_completion_completes_in_a_real_bash(tmp_path: Path) -> None:
+    program = tmp_path / "loopguard"
+    import sys
+
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m loopguard_cli "$@"\n')
+    program.chmod(0o755)
+    script = f"""
+        PATH={tmp_path}:$PATH
+        source {generate.ROOT}/completions/loopguard.bash
+        COMP_WORDS=(loopguard sta) COMP_CWORD=1
+        _loopguard_completion loopguard
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+        COMP_WORDS=(loopguard config set guard.pace.) COMP_CWORD=3
+        _loopguard_completion loopguard
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["status", "guard.pace.turns", "guard.pace.seconds"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish", "pwsh"])
+def test_other_shells_accept_their_script(shell: str) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    file = {"zsh": "loopguard.zsh", "fish": "loopguard.fish", "pwsh": "loopguard.ps1"}[shell]
+    text = (generate.ROOT / "completions" / file).read_text(encoding="utf-8")
+    check = (
+        ["-n"] if shell != "pwsh" else ["-NoProfile", "-Command", f"[scriptblock]::Create(@'\n{text}\n'@)"]
+    )
+    script = [] if shell == "pwsh" else [str(generate.ROOT / "completions" / file)]
+    subprocess.run([shell, *check, *script], check=True, capture_output=True)
