@@ -103,11 +103,11 @@ class RecoverySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class PaceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Soft limits of a run: they warn and never stop anything. 0 turns one off."""
+    """Soft limits of a run: they warn and never stop anything. 0: none; the preset ``pi`` sets both."""
 
-    turns: NonNegative = 12
+    turns: NonNegative = 0
     """Turns (model calls) before a warning."""
-    seconds: Annotated[float, Meta(ge=0)] = 180.0
+    seconds: Annotated[float, Meta(ge=0)] = 0.0
     """Seconds before a warning."""
 
 
@@ -149,7 +149,12 @@ class GuardSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 PRESET_VALUES: Mapping[Preset, Mapping[str, Any]] = {
     Preset.BALANCED: {},
     Preset.INFINITY: {},
-    Preset.PI: {"guard.calls.max_cycle_length": 3},
+    Preset.PI: {
+        "guard.calls.max_cycle_length": 3,
+        "guard.pace.turns": 12,
+        "guard.pace.seconds": 180.0,
+        "guard.recovery.enabled": False,
+    },
 }
 """What a preset sets unless the user does, by dotted key. Which rules a preset has is `detect`'s to say."""
 

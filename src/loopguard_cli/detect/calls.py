@@ -11,10 +11,12 @@ from loopguard_cli.core.ids import CallId, CallKey, SessionId
 from loopguard_cli.core.settings import GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet
 from loopguard_cli.detect.consecutive import ConsecutiveCall
-from loopguard_cli.detect.cycles import ExactCycle, OutcomeCycle
+from loopguard_cli.detect.cycles import ExactCycle, NoisyCycle, OutcomeCycle
 from loopguard_cli.detect.decisions import Decisions, is_exempt
+from loopguard_cli.detect.delegation import RepeatedDelegation
 from loopguard_cli.detect.errors import ExactError, RoundError
 from loopguard_cli.detect.frequency import ExactFrequency, OutcomeFrequency
+from loopguard_cli.detect.fruitless import FruitlessEdits
 from loopguard_cli.detect.journal import Call, Journal
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.novelty import NoNovelty
@@ -31,11 +33,14 @@ RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
     Preset.BALANCED: (
         Unchanged,
         OutcomeCycle,
+        RepeatedDelegation,
         RoundError,
         OutcomeFrequency,
         SameOutcome,
         GrowingCall,
+        NoisyCycle,
         PollUnchanged,
+        FruitlessEdits,
         NoNovelty,
     ),
 }
@@ -60,9 +65,10 @@ class CallRules(Quiet):
             found += self._ended(call, now) if ended else self._asked(call, now)
         if isinstance(event, SessionGone):
             self._clear()
-        elif (isinstance(event, UserSpoke) and event.origin is Origin.PERSON) or (
-            isinstance(event, StatusChanged) and event.status is Status.IDLE
-        ):
+        elif isinstance(event, UserSpoke) and event.origin is Origin.PERSON:
+            for rule in self._rules:
+                rule.spoke()
+        elif isinstance(event, StatusChanged) and event.status is Status.IDLE:
             for rule in self._rules:
                 rule.settled()
         return found
@@ -73,6 +79,9 @@ class CallRules(Quiet):
         if refused is not None:
             for rule in self._rules:
                 rule.refused(refused)
+
+    def resumed(self, now: float) -> None:
+        self.journal.resume()
 
     def reset(self) -> None:
         self.journal.clear()

@@ -38,5 +38,8 @@ class ConsecutiveCall(Plain):
     def settled(self) -> None:
         self._row.clear()
 
+    def spoke(self) -> None:
+        self._row.clear()
+
     def clear(self) -> None:
         self._row.clear()

@@ -10,6 +10,7 @@ echoes the arguments, and starts as a nudge.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
@@ -18,6 +19,9 @@ from loopguard_cli.detect.journal import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
+
+STRETCH = 48
+"""Calls among which a round with noise is looked for."""
 
 AFTER_NUDGE = 2
 """Calls that a soft round goes on after it was first seen before more than a nudge is justified."""
@@ -92,14 +96,17 @@ class OutcomeCycle(Plain):
         calls = [
             one
             for one in tail(self.scene.journal.recent, longest * repeats + longest)
-            if one is call or _counts(one)
+            if one is call or (_counts(one) and one.turn == call.turn)
         ]
+        # After a recovery the old rounds count again once one was gone through anew.
+        fresh = self.scene.journal.since_resume
         length, extent = period(calls, longest, repeats, _same_outcome)
         if length:
-            yield self._found(call, calls[-extent:], length, now, exact=True)
+            if fresh >= length:
+                yield self._found(call, calls[-extent:], length, now, exact=True)
             return
         length, extent = period(calls, longest, repeats, _same_error)
-        if length:
+        if length and fresh >= length:
             yield self._found(call, calls[-extent:], length, now, exact=False)
 
     def _found(self, call: Call, proof: Sequence[Call], length: int, now: float, *, exact: bool) -> Finding:
@@ -118,6 +125,45 @@ class OutcomeCycle(Plain):
             limit=Action.STOP if hard else Action.NUDGE,
             length=length,
             threshold=repeats,
+        )
+
+
+class NoisyCycle(Plain):
+    """Preset ``balanced``: a round with other calls strewn in, as a nudge.
+
+    Only calls that came three times with the same outcome, nothing having changed, are looked at;
+    the others are noise and may make up half of the stretch.
+    """
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        journal, settings = self.scene.journal, self.scene.settings
+        repeats = settings.cycle_repeats
+        if call.kind is Kind.WAIT or len(journal.line(call.key).same) < repeats - 1:
+            return
+        stretch = [
+            one for one in tail(journal.recent, STRETCH) if one.turn == call.turn and one.epoch == call.epoch
+        ]
+        counts = Counter(one.key for one in stretch)
+        again = [one for one in stretch if counts[one.key] >= repeats and (one is call or _counts(one))]
+        length, extent = period(again, settings.max_cycle_length, repeats, _same_outcome)
+        if not length or journal.since_resume < length:
+            return
+        proof = again[-extent:]
+        span = sum(one.asked_seq >= proof[0].asked_seq for one in stretch)
+        if span == len(proof) or span > 2 * len(proof):
+            return
+        yield self.scene.finding(
+            "call-cycle",
+            Action.NUDGE,
+            call,
+            proof,
+            now,
+            identity=rotation([one.key for one in proof[-length:]]),
+            count=extent // length,
+            limit=Action.BLOCK if extent >= length * (repeats + 1) else Action.NUDGE,
+            length=length,
+            threshold=repeats,
+            noise=span - len(proof),
         )
 
 

@@ -61,6 +61,9 @@ class ExactError(Plain):
     def settled(self) -> None:
         self._row.clear()
 
+    def spoke(self) -> None:
+        self._row.clear()
+
     def clear(self) -> None:
         self._row.clear()
 
@@ -104,7 +107,7 @@ class RoundError(Plain):
             threshold=limit,
         )
 
-    def settled(self) -> None:
+    def spoke(self) -> None:
         self._row.clear()
 
     def clear(self) -> None:

@@ -83,6 +83,7 @@ class Call:
         "token",
         "tokens",
         "tool",
+        "turn",
     )
 
     def __init__(self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float) -> None:
@@ -100,6 +101,8 @@ class Call:
         """Digest of what the assistant wrote just before; empty if nothing."""
         self.token = ""
         """Key and outcome as one comparable value, once it is complete."""
+        self.turn = 0
+        """Which of the person's messages it came after."""
         self.epoch = 0
         """How much had changed when it was asked for (`Journal.epoch`)."""
         self.left = 0
@@ -212,6 +215,9 @@ class Journal:
         self.lines: OrderedDict[CallKey, Line] = OrderedDict()
         self.row: list[Call] = []
         """The latest calls, as far as they have one key."""
+        self.turn = 0
+        self.since_resume = RECENT
+        """Calls asked for since a recovery continued the turn, at most `RECENT`."""
         self.news = 0
         """Goes up with every outcome that a call did not have before."""
         self.epoch = 0
@@ -249,6 +255,7 @@ class Journal:
                 self.open.clear()
                 self.row.clear()
                 self.epoch += 1
+                self.turn += 1
             case TextDelta() | TextSnapshot():
                 self._said.add(event)
             case StatusChanged(status=Status.IDLE):
@@ -266,6 +273,10 @@ class Journal:
         if refused is not None:
             self._withdraw(refused)
         return refused
+
+    def resume(self) -> None:
+        """The turn was cut off and goes on: old calls count, but do not convict by themselves."""
+        self.since_resume = 0
 
     def clear(self) -> None:
         self.recent.clear()
@@ -315,7 +326,8 @@ class Journal:
             if last is None or text or call.asked_at - last.ended_at > BREATH:
                 self.batch += 1
         call.round, call.batch = self.round, self.batch
-        call.epoch = self.epoch
+        call.epoch, call.turn = self.epoch, self.turn
+        self.since_resume = min(self.since_resume + 1, RECENT)
         call.tokens = self.tokens
         line = self.line(call.key)
         call.fresh = line.asked == 0

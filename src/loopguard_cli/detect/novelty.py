@@ -53,5 +53,8 @@ class NoNovelty(Plain):
             distinct=len(keys),
         )
 
+    def spoke(self) -> None:
+        self._window.clear()
+
     def clear(self) -> None:
         self._window.clear()

@@ -12,6 +12,7 @@ from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.detect.base import Detector
 from loopguard_cli.detect.calls import CallRules
 from loopguard_cli.detect.families import TEXT_FAMILIES
+from loopguard_cli.detect.pace import pace
 
 
 class DetectorPanel:
@@ -70,7 +71,7 @@ class DetectorPanel:
     # --- inside ------------------------------------------------------------------------------
 
     def _assemble(self) -> list[Detector]:
-        families = (family(self._session, self._settings) for family in TEXT_FAMILIES)
+        families = (family(self._session, self._settings) for family in (*TEXT_FAMILIES, pace))
         return [self._calls, *(detector for detector in families if detector is not None)]
 
     def _gather(self, ask: Callable[[Detector], Any]) -> list[Finding]:

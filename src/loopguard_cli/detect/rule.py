@@ -71,7 +71,10 @@ class Rule(Protocol):
         """A decision granted this key a fresh cycle, or a change made its past irrelevant."""
 
     def settled(self) -> None:
-        """The agent's run ended, or a person began a new one."""
+        """The agent's run ended: it is idle."""
+
+    def spoke(self) -> None:
+        """A person said something: what follows may be what they asked for."""
 
     def refused(self, call: Call) -> None:
         """The call did not run."""
@@ -95,6 +98,9 @@ class Plain:
         pass
 
     def settled(self) -> None:
+        pass
+
+    def spoke(self) -> None:
         pass
 
     def refused(self, call: Call) -> None:

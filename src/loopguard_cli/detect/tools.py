@@ -26,6 +26,8 @@ class Kind(Enum):
     """Lets time pass, or asks how something is getting on."""
     NOTE = "note"
     """Thinking, to-do lists: changes nothing outside the agent."""
+    DELEGATE = "delegate"
+    """Gives a task to a sub-agent; what it reports never has the same words twice."""
     ACT = "act"
     """Anything else: may change the world."""
     IDLE = "idle"
@@ -44,21 +46,21 @@ _SHELL_NAMES = frozenset(
 )
 _COMMAND_FIELDS = ("command", "cmd", "script")
 
+_LOOKING = _set(
+    "read cat view open grep glob find search ls list dir tree fetch webfetch browse get query recall lookup "
+    "show stat head tail diff log output"
+)
+
 _WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
     (Kind.WAIT, _set("wait sleep poll status watch monitor progress heartbeat")),
+    (Kind.DELEGATE, _set("task subagent delegate spawn handoff")),
     (Kind.NOTE, _set("think thought todo todowrite todoread plan")),
     (
         Kind.EDIT,
         _set("edit multiedit write patch replace insert create append rename delete remove update"),
     ),
     (Kind.MOVE, _set("scroll click press swipe tap key type hover drag next goto")),
-    (
-        Kind.READ,
-        _set(
-            "read cat view open grep glob find search ls list dir tree fetch webfetch browse get query "
-            "recall lookup show stat head tail diff log"
-        ),
-    ),
+    (Kind.READ, _LOOKING),
 )
 
 _UNDER_WAY = _set("task tasks job jobs run runs build builds deployment deployments pipeline queue")
@@ -97,11 +99,10 @@ def _by_name(tool: str) -> Kind | None:
     words = _words(tool)
     if words & _SHELL_NAMES:
         return None
-    for kind, names in _WORDS:
-        if words & names:
-            # "task_list", "get_job": a look at something that goes on elsewhere.
-            return Kind.WAIT if kind is Kind.READ and words & _UNDER_WAY else kind
-    return Kind.ACT
+    if words & _UNDER_WAY and words & _LOOKING:
+        # "task_list", "get_job": a look at something that goes on elsewhere.
+        return Kind.WAIT
+    return next((kind for kind, names in _WORDS if words & names), Kind.ACT)
 
 
 def is_shell(tool: str) -> bool:

@@ -38,10 +38,21 @@ class SameOutcome(Plain):
     """Varying calls, one outcome."""
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        if call.kind in (Kind.EDIT, Kind.NOTE, Kind.WAIT, Kind.MOVE):
+        if call.kind in (Kind.EDIT, Kind.NOTE, Kind.WAIT, Kind.MOVE, Kind.DELEGATE):
             return
-        past = [one for one in tail(self.scene.journal.recent, CONSIDERED)[:-1] if one.kind is not Kind.NOTE]
-        if not past or not past[-1].complete or past[-1].tool != call.tool or past[-1].pending():
+        journal = self.scene.journal
+        past = [
+            one
+            for one in tail(journal.recent, CONSIDERED)[:-1]
+            if one.kind is not Kind.NOTE and one.turn == call.turn
+        ]
+        if (
+            journal.since_resume < 2
+            or not past
+            or not past[-1].complete
+            or past[-1].tool != call.tool
+            or past[-1].pending()
+        ):
             return
         varied = [*_run(past, call, is_variation), call]
         if len(varied) >= VARIATIONS and len({one.key for one in varied}) > 1:
@@ -74,7 +85,7 @@ class GrowingCall(Plain):
         past = tail(self.scene.journal.recent, CONSIDERED)
         grown = [call]
         for one in reversed(past[:-1]):
-            if one.tool != call.tool or not _grew(one.shape, grown[0].shape):
+            if one.turn != call.turn or one.tool != call.tool or not _grew(one.shape, grown[0].shape):
                 break
             grown.insert(0, one)
         if len(grown) >= GROWN:

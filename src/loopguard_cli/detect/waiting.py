@@ -74,7 +74,7 @@ class PollUnchanged(Plain):
     def forget(self, key: CallKey) -> None:
         self._polls = [poll for poll in self._polls if poll.key != key]
 
-    def settled(self) -> None:
+    def spoke(self) -> None:
         self._polls.clear()
 
     def clear(self) -> None:

@@ -11,6 +11,12 @@ RULES: dict[str, str] = {
     "prose-block": "The same block of {sentences} sentence(s) was written {count} times in a row.",
     "prose-irregular": "{repeated} of the last {window} sentences repeat each other.",
     "repeat-response": "The same answer was given {count} times in a row.",
+    "poll-unchanged": "{tool} was polled {count} times, about every {pause_seconds} s, and nothing changed.",
+    "same-outcome": "{count} variations of one {tool} call in a row brought the same result.",
+    "growing-call": "Each of the last {count} calls of {tool} is the one before with a part of it repeated.",
+    "fruitless-edits": "{tool} failed in the same way after {count} different changes.",
+    "repeated-delegation": "The same task was given to a sub-agent {count} times in a row.",
+    "no-novelty": "The last {window} calls brought nothing new; they were only {distinct} different ones.",
     "pace-turns": "This run has taken {count} turns (soft limit {limit}).",
     "pace-time": "This run has taken {seconds} s (soft limit {limit} s).",
 }

@@ -11,6 +11,12 @@ RULES: dict[str, str] = {
     "prose-block": "문장 {sentences}개로 된 같은 단락이 연속 {count}번 작성되었습니다.",
     "prose-irregular": "최근 문장 {window}개 중 {repeated}개가 서로 반복됩니다.",
     "repeat-response": "같은 답변이 연속 {count}번 나왔습니다.",
+    "poll-unchanged": "{tool} 상태를 약 {pause_seconds}초 간격으로 {count}번 확인했지만 변한 것이 없습니다.",
+    "same-outcome": "{tool} 호출을 {count}번 연속 조금씩 바꾸었지만 결과는 같았습니다.",
+    "growing-call": "최근 {tool} 호출 {count}개는 모두 앞의 호출에 그 일부를 다시 덧붙인 것입니다.",
+    "fruitless-edits": "서로 다른 변경 {count}번 후에도 {tool} 호출이 같은 방식으로 실패했습니다.",
+    "repeated-delegation": "같은 작업을 하위 에이전트에 연속 {count}번 맡겼습니다.",
+    "no-novelty": "최근 호출 {window}개에서 새로운 것이 없었습니다. 서로 다른 호출은 {distinct}개뿐이었습니다.",
     "pace-turns": "이번 실행은 {count}턴째입니다(권장 한도 {limit}턴).",
     "pace-time": "이번 실행은 {seconds}초가 지났습니다(권장 한도 {limit}초).",
 }

@@ -1,0 +1,57 @@
+"""repeated-delegation: the same task given to a sub-agent again and again.
+
+Source: reported loops between a parent and its children, in which no child repeats itself and the
+children's reports always differ in words. What counts is the task: three rounds in a row with the
+same task, or one that only varies it, are a nudge; the fourth equal one is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.cycles import tail
+from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.rule import Plain
+from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.variations import is_variation
+
+NUDGE, BLOCK = 3, 4
+CONSIDERED = 24
+
+
+class RepeatedDelegation(Plain):
+    """Counts rounds in which one task was delegated."""
+
+    def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        if call.kind is not Kind.DELEGATE:
+            return
+        given: dict[int, Call] = {}
+        for one in reversed(tail(self.scene.journal.recent, CONSIDERED)):
+            if one.turn != call.turn or one.kind is not Kind.DELEGATE:
+                break
+            if one.key != call.key and not is_variation(one, call):
+                if one.round == call.round:
+                    # A fan-out of several tasks; the others of this round prove nothing.
+                    continue
+                break
+            given[one.round] = one
+        proof = list(reversed(given.values()))
+        equal = all(one.key == call.key for one in proof)
+        if len(proof) >= BLOCK and equal:
+            self.scene.standing.block(call.key)
+            yield self._found(call, proof, now, Action.BLOCK)
+        elif len(proof) >= NUDGE:
+            yield self._found(call, proof, now, Action.NUDGE)
+
+    def _found(self, call: Call, proof: list[Call], now: float, action: Action) -> Finding:
+        return self.scene.finding(
+            "repeated-delegation",
+            action,
+            call,
+            proof,
+            now,
+            identity=f"{call.tool}:{call.turn}",
+            limit=Action.ABORT if action is Action.BLOCK or len(proof) >= 2 * NUDGE else Action.NUDGE,
+            threshold=NUDGE,
+        )

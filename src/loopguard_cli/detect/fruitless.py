@@ -1,0 +1,72 @@
+"""fruitless-edits: edit, run, edit, run, and always the same failure.
+
+Source: reported false alarms on edit-test work, and the runaways among them. A change makes the
+next run of an equal call new, so the rules about repetition are silent; this one counts how often
+a call failed with the same outcome although something was changed each time. Eight are a nudge.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.ids import CallKey
+from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.outcomes import Sameness
+from loopguard_cli.detect.rule import Plain, Scene
+
+KEYS = 64
+KEPT = 64
+
+
+class FruitlessEdits(Plain):
+    """Counts equal failures per key, whatever was changed in between."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._failures: OrderedDict[CallKey, list[Call]] = OrderedDict()
+
+    def ended(self, call: Call, now: float) -> Iterable[Finding]:
+        if not call.complete:
+            return
+        if not call.failed:
+            self._failures.pop(call.key, None)
+            return
+        row = self._row(call)
+        limit = self.scene.settings.fruitless_edit_cycles
+        changes = len({one.epoch for one in row})
+        if changes < limit or changes % limit:
+            return
+        yield self.scene.finding(
+            "fruitless-edits",
+            Action.NUDGE,
+            call,
+            row,
+            now,
+            count=changes,
+            limit=Action.ABORT if changes > 2 * limit else Action.NUDGE,
+            gate=False,
+            threshold=limit,
+        )
+
+    def forget(self, key: CallKey) -> None:
+        self._failures.pop(key, None)
+
+    def spoke(self) -> None:
+        self._failures.clear()
+
+    def clear(self) -> None:
+        self._failures.clear()
+
+    def _row(self, call: Call) -> list[Call]:
+        row = self._failures.setdefault(call.key, [])
+        self._failures.move_to_end(call.key)
+        while len(self._failures) > KEYS:
+            self._failures.popitem(last=False)
+        if row and row[-1].sameness(call) < Sameness.STEADY:
+            row.clear()
+        row.append(call)
+        if len(row) > KEPT:
+            del row[1]
+        return row
