@@ -10,9 +10,9 @@ from tests.cli.looking import ENDED, GOAL, GOAL_WENT_ON, LOOPED, STARTED, live_r
 
 from loopguard_cli.cli.commands import status
 from loopguard_cli.core.ids import SessionId
-from loopguard_cli.core.records import Fault, GoalRecord
+from loopguard_cli.core.records import Fault
 from loopguard_cli.errors import StoreError
-from loopguard_cli.goal.records import Kind, Stopped, pack
+from loopguard_cli.goal.records import Kind, Set, Stopped, pack
 
 LIVE = {
     "guard.status": {
@@ -103,8 +103,9 @@ def test_a_run_that_does_not_answer_is_shown_from_the_ledger(
     assert run["sessions"][0]["calls"] == 4
 
 
+@pytest.mark.usefixtures("project")
 def test_runs_of_other_folders_are_shown_on_request_only(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with live_run(tmp_path / "elsewhere", "aaaa1111", LIVE):
         assert as_json(capsys)["runs"] == []
@@ -112,10 +113,10 @@ def test_runs_of_other_folders_are_shown_on_request_only(
 
 
 def test_goals_are_summed_up(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    second: GoalRecord = pack(
-        SessionId("ses_1"), "g1", Kind.BLOCKED, Stopped(at=1060.0, blocker="no key for the registry")
-    )
-    record(project, GOAL, GOAL_WENT_ON, msg_to_session("ses_1"), second)
+    session = SessionId("ses_1")
+    second = pack(session, "g2", Kind.SET, Set(at=1000.0, objective="publish"))
+    stopped = pack(session, "g2", Kind.BLOCKED, Stopped(at=1060.0, blocker="no key for the registry"))
+    record(project, GOAL, GOAL_WENT_ON, second, stopped)
     text = shown(capsys)
     assert "waits for the next run" in text
     assert "1 / 7" in text
@@ -125,12 +126,6 @@ def test_goals_are_summed_up(project: Path, capsys: pytest.CaptureFixture[str]) 
     # Nobody drives it, so its clock stands still since the newest record.
     assert waiting["seconds"] == 30.0
     assert (blocked["state"], blocked["session"], blocked["stop_reason"]) == ("blocked", "ses_1", "blocked")
-
-
-def msg_to_session(session: str) -> GoalRecord:
-    from loopguard_cli.goal.records import Set
-
-    return pack(SessionId(session), "g1", Kind.SET, Set(at=1000.0, objective="publish"))
 
 
 def test_damage_is_reported_with_its_place(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,8 +144,6 @@ def test_our_own_faults_are_told(project: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_nothing_recorded_can_control_the_terminal(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from loopguard_cli.goal.records import Set
-
     record(project, pack(SessionId("s\x1b[2J"), "g", Kind.SET, Set(objective="a\x1b]0;x\x07\nb")))
     text = shown(capsys)
     assert "\x1b" not in text

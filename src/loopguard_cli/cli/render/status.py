@@ -1,0 +1,229 @@
+"""The page of ``loopguard status``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from loopguard_cli.cli.render.page import Bar, Block, Cell, Line, Table, Tone, line
+from loopguard_cli.cli.render.texts import ago, counted, cut, duration, money, number
+from loopguard_cli.store.lines import Damage
+
+OBJECTIVE_CHARS = 60
+
+
+class SessionView(msgspec.Struct, kw_only=True):
+    """One session of a run."""
+
+    session: str
+    parent: str = ""
+    status: str = ""
+    """busy, idle, retry; empty when the run is over."""
+    agent: str = ""
+    model: str = ""
+    calls: int = 0
+    turns: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    blocks: int = 0
+    aborts: int = 0
+    nudges: int = 0
+    continuations: int = 0
+    recovery: str = "none"
+    """Step of the recovery that is under way."""
+    stopped: bool = False
+    muted: bool = False
+
+
+class RunView(msgspec.Struct, kw_only=True):
+    """A run, live or over."""
+
+    run: str
+    live: bool
+    answers: bool = True
+    """Live runs: it answered; if not, the figures are those of the ledger."""
+    pid: int | None = None
+    agent: str = ""
+    agent_version: str = ""
+    connected: bool = False
+    """The agent is guarded now; of a run that is over: it was."""
+    mode: str = ""
+    preset: str = ""
+    since: float = 0.0
+    """Unix time."""
+    ended: float | None = None
+    """Unix time; None: still running, or killed."""
+    last: float | None = None
+    """Unix time of the newest record in the ledger."""
+    code: int | None = None
+    reason: str = ""
+    loops: dict[str, int] = {}
+    """Findings by rule."""
+    cap_reached: str = ""
+    faults: int = 0
+    lost: int = 0
+    """Records that could not be written."""
+    sessions: list[SessionView] = []
+
+
+class GoalView(msgspec.Struct, kw_only=True):
+    """A live goal in short."""
+
+    session: str
+    """Empty: it waits for the next run."""
+    number: int
+    focused: bool
+    objective: str
+    state: str
+    stop_reason: str = ""
+    reason: str = ""
+    """Why it stands still, for a person."""
+    turns: int = 0
+    max_turns: int = 0
+    seconds: float = 0.0
+    max_seconds: float = 0.0
+
+
+class StatusView(msgspec.Struct, kw_only=True):
+    """Everything ``loopguard status`` tells."""
+
+    project: str
+    state: str
+    now: float
+    runs: list[RunView]
+    """Live ones, oldest first."""
+    last_run: RunView | None
+    """The newest run that is over."""
+    goals: list[GoalView]
+    damage: list[Damage]
+
+
+def page(view: StatusView) -> list[Block]:
+    blocks: list[Block] = []
+    for run in view.runs:
+        blocks += [*_run(run, view.now), line()]
+    if view.last_run is not None and not view.runs:
+        blocks += [*_run(view.last_run, view.now), line()]
+    if not blocks:
+        hint = "start one with 'loopguard run -- opencode'"
+        blocks += [line(f"No run in {view.project} yet; {hint}."), line()]
+    blocks += _goals(view.goals)
+    blocks += _damage(view.damage)
+    while blocks and blocks[-1] == line():
+        blocks.pop()
+    return blocks
+
+
+def _run(run: RunView, now: float) -> Iterator[Block]:
+    agent = f"{run.agent} {run.agent_version}".strip() or "agent unknown"
+    head = [Cell(f"Run {run.run}", Tone.STRONG), Cell(f"  {agent}  "), _state(run, now)]
+    if run.mode:
+        shown = Tone.PLAIN if run.mode == "on" else Tone.WARN
+        head += [Cell(f"  mode {run.mode}", shown), Cell(f", preset {run.preset}" if run.preset else "")]
+    yield Line(tuple(head))
+    yield from _notes(run)
+    if run.sessions:
+        yield _sessions(run.sessions, live=run.live)
+    else:
+        yield line(Cell("  no session yet" if run.live else "  no session", Tone.QUIET))
+    if run.loops:
+        found = ", ".join(f"{rule} {count}" for rule, count in sorted(run.loops.items()))
+        yield line("  loops found: ", found)
+
+
+def _state(run: RunView, now: float) -> Cell:
+    if run.live:
+        return Cell(f"running, started {ago(run.since, now)}", Tone.GOOD)
+    if run.ended is None:
+        return Cell(f"killed, last heard of {ago(run.last or run.since, now)}", Tone.WARN)
+    lasted = f"ended {ago(run.ended, now)} after {duration(run.ended - run.since)}"
+    return Cell(f"{lasted}, exit status {run.code}", Tone.WARN if run.code else Tone.PLAIN)
+
+
+def _notes(run: RunView) -> Iterator[Block]:
+    notes = []
+    if run.live and not run.answers:
+        notes.append("does not answer (suspended?); the figures are from the ledger")
+    elif not run.connected:
+        notes.append("the agent is not guarded" if run.live else "the agent was never guarded")
+    if run.reason:
+        notes.append(cut(run.reason, 200))
+    if run.cap_reached:
+        notes.append(f"hard cap reached: {run.cap_reached}")
+    if run.faults:
+        notes.append(f"{counted(run.faults, 'part')} of loopguard failed and was switched off")
+    if run.lost:
+        notes.append(f"{counted(run.lost, 'record')} could not be written")
+    for note in notes:
+        yield line(Cell(f"  {note}", Tone.WARN))
+
+
+def _sessions(sessions: Sequence[SessionView], *, live: bool) -> Table:
+    spent = any(session.tokens or session.cost for session in sessions)
+    columns = ["  session", "state", ">turns", ">calls", ">blocked", ">cut off", ">continued"]
+    rows = []
+    for session in sessions:
+        row = [
+            Cell(f"  {'↳ ' if session.parent else ''}{session.session}"),
+            _session_state(session, live=live),
+            Cell(number(session.turns)),
+            Cell(number(session.calls)),
+            _alarm(session.blocks),
+            _alarm(session.aborts),
+            Cell(number(session.continuations)),
+        ]
+        if spent:
+            row += [Cell(number(session.tokens)), Cell(money(session.cost) if session.cost else "")]
+        rows.append(row)
+    return Table([*columns, *((">tokens", ">cost") if spent else ())], rows)
+
+
+def _session_state(session: SessionView, *, live: bool) -> Cell:
+    if session.stopped:
+        return Cell("stopped", Tone.BAD)
+    if not live:
+        return Cell("over", Tone.QUIET)
+    if session.recovery not in ("", "none"):
+        return Cell(f"recovering ({session.recovery})", Tone.WARN)
+    return Cell(f"{session.status or 'unknown'}{', muted' if session.muted else ''}")
+
+
+def _alarm(count: int) -> Cell:
+    return Cell(number(count), Tone.BAD if count else Tone.PLAIN)
+
+
+def _goals(goals: Sequence[GoalView]) -> Iterator[Block]:
+    if not goals:
+        return
+    rows = []
+    for goal in goals:
+        state = (
+            goal.state if not goal.reason or goal.reason == goal.state else f"{goal.state} ({goal.reason})"
+        )
+        tone = {"active": Tone.GOOD, "blocked": Tone.BAD}.get(goal.state, Tone.WARN)
+        time = f"{duration(goal.seconds)} / {duration(goal.max_seconds)}"
+        rows.append(
+            (
+                Cell(f"  {goal.number}{'*' if goal.focused else ''}"),
+                Cell(cut(goal.objective, OBJECTIVE_CHARS)),
+                Cell(state, tone),
+                Bar(goal.turns, goal.max_turns, f"{goal.turns} / {goal.max_turns}"),
+                Bar(goal.seconds, goal.max_seconds, time),
+                Cell(goal.session or "waits for the next run", Tone.QUIET),
+            )
+        )
+    yield line(Cell("Goals", Tone.STRONG))
+    yield Table(("  #", "objective", "state", "continuations", "time", "session"), rows)
+    yield line()
+
+
+def _damage(damage: Sequence[Damage]) -> Iterator[Block]:
+    if not damage:
+        return
+    yield line(Cell(f"The ledger is damaged in {counted(len(damage), 'place')}:", Tone.WARN))
+    for item in damage[:5]:
+        place = f"{item.file}:{item.line}" if item.line else item.file
+        yield line(f"  {place}: {item.reason}{f' ({item.detail})' if item.detail else ''}")
+    if len(damage) > 5:
+        yield line(f"  and {len(damage) - 5} more")
