@@ -37,16 +37,10 @@ def installed(home: Path, environ: Mapping[str, str]) -> Iterator[Conversation]:
             yield from reader.find(place)
 
 
-def find(path: Path) -> Iterator[Conversation]:
-    """The histories in ``path``: a file, or a folder that is searched to its bottom.
-
-    A file's format is told by its first bytes; files that no reader knows are left out.
-    """
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-    for file in files:
-        reader = _reader_of(file)
-        if reader is not None:
-            yield from reader.find(file)
+def find(file: Path) -> Iterator[Conversation]:
+    """The histories in one file, whose format is told by its first bytes; none if no reader knows it."""
+    reader = _reader_of(file)
+    return iter(()) if reader is None else reader.find(file)
 
 
 def read(conversation: Conversation, tally: Tally) -> Iterator[Timed]:

@@ -80,8 +80,9 @@ class Building:
         self._add(
             UserSpoke(session=self.session, message=MessageId(message), text=text, origin=origin, model=model)
         )
-        self._add(StatusChanged(session=self.session, status=Status.BUSY))
-        self._busy = True
+        if not self._busy:
+            self._busy = True
+            self._add(StatusChanged(session=self.session, status=Status.BUSY))
 
     def reply(self, message: str, *, model: str = "", agent: str = "", summary: bool = False) -> None:
         """An assistant message goes on; it began if it is another than before."""

@@ -172,7 +172,9 @@ class _Session:
         try:
             if message_id != self._id:
                 self.end()
-                self._begin(message_id, _message_decoder.decode(message))
+                # Should the message be damaged, its parts belong to nobody.
+                self._id, self._message, self._spoke = message_id, _Message(), False
+                self._begin(_message_decoder.decode(message))
             if data is not None:
                 tally.bytes += length
                 self._part(part_id, _part_decoder.decode(data), (created or 0) / 1000)
@@ -181,13 +183,13 @@ class _Session:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
             tally.damaged += 1
 
-    def _begin(self, message_id: str, message: _Message) -> None:
-        self._id, self._message, self._spoke = message_id, message, False
+    def _begin(self, message: _Message) -> None:
+        self._message = message
         self._made.at((message.time.created or 0) / 1000)
         if message.role == "assistant":
             model = f"{message.provider_id}/{message.model_id}" if message.model_id else ""
             self._made.reply(
-                message_id, model=model, agent=message.agent or "", summary=message.summary is True
+                self._id, model=model, agent=message.agent or "", summary=message.summary is True
             )
 
     def end(self) -> None:
@@ -219,7 +221,7 @@ class _Session:
 
     def _part(self, part_id: str, part: _Part, created: float) -> None:
         made = self._made
-        match part.type:
+        match part.type if self._message.role else "":
             case "text" if self._message.role == "user":
                 if part.text and not (part.synthetic or part.ignored or self._spoke):
                     self._spoke = True
