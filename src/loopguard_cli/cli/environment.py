@@ -7,11 +7,15 @@ VARIABLES = {
         "Where the ledger is kept instead of .loopguard in the project; relative to the project."
     ),
     "LOOPGUARD_DEBUG": "If set, the traceback of an unexpected error is shown.",
+    "LOOPGUARD_LOOPBACK": "If set, the bridge and other commands are talked to over loopback ports.",
     "NO_COLOR": "If set, output has no colours.",
     "XDG_CONFIG_HOME": "Where the user's settings file is looked for, instead of ~/.config.",
     "XDG_RUNTIME_DIR": "Where sockets and the register of live runs are.",
     "XDG_STATE_HOME": "Where crash reports are written, instead of ~/.local/state.",
 }
+
+INTERNAL = frozenset({"LOOPGUARD_BRIDGE", "LOOPGUARD_RUN", "LOOPGUARD_SCRIPTED_MODEL"})
+"""What we set ourselves in the processes we start; nothing to set by hand."""
 
 SETTING_PATTERN = "LOOPGUARD_<SECTION>_<NAME>"
 """Any setting: its dotted name in capitals, with underscores for the dots."""
