@@ -21,6 +21,7 @@ OPENCODE = FIXTURES / "opencode" / "1.18.33" / "opencode.sql"
 def database(path: Path) -> Path:
     """OpenCode's recorded database, as a closed file at ``path``."""
     with closing(sqlite3.connect(path)) as made:
+        made.execute("PRAGMA synchronous = OFF")
         made.executescript(OPENCODE.read_text("utf-8"))
         made.execute("PRAGMA journal_mode = WAL")
         made.commit()

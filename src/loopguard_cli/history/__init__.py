@@ -52,7 +52,7 @@ def read(conversation: Conversation, tally: Tally) -> Iterator[Timed]:
 
 
 def _reader_of(file: Path) -> Reader | None:
-    if file.suffix not in _SUFFIXES:
+    if file.suffix not in _SUFFIXES or not file.is_file():
         return None
     try:
         with file.open("rb") as stream:

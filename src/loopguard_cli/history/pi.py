@@ -30,6 +30,7 @@ _QUIET = frozenset(
         "thinking_level_change",
     ]
 )
+_HEAD = re.compile(rb'\{\s*"type":\s*"session",')
 _EXIT_CODE = re.compile(r"\n+Command exited with code (\d{1,3})\s*$")
 
 
@@ -53,7 +54,7 @@ def places(home: Path, environ: Mapping[str, str]) -> list[Path]:
 
 
 def recognises(head: bytes) -> bool:
-    return head.startswith(b'{"type":"session",')
+    return _HEAD.match(head) is not None
 
 
 def find(place: Path) -> Iterator[Conversation]:

@@ -9,7 +9,7 @@ is left out.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -35,20 +35,23 @@ from loopguard_cli.core.session import Usage
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.detect.keys import call_key
 from loopguard_cli.detect.outcomes import KEPT, mask_volatile, raw_digest
-from loopguard_cli.history import Conversation, Tally, Timed, read
+from loopguard_cli.history import Conversation, Tally
 from loopguard_cli.runtime.evaluate import ALARMS
+from loopguard_cli.runtime.histories import events
 from loopguard_cli.runtime.replay import Found, Judge
-from loopguard_cli.runtime.traces import Moment, Trace
-
-TRACE = "trace"
-"""The agent's name of a conversation that is a trace file of ours."""
+from loopguard_cli.runtime.traces import Moment
 
 PIECE = 1_024
 """A whole text is fed in pieces of so many characters, as a stream would bring it, so that an alarm
 has a place in it."""
 
+PROGRESS_BYTES = 256 << 10
+
 OUTCOMES = 64
 """Call keys per session whose last outcome is remembered."""
+
+NEAR_STEPS = 3
+"""An alarm so few steps after the one before belongs to the same loop, whichever rule raised it."""
 
 AFTERWARDS = 400
 """Characters of new text behind an alarm that say the agent got out of it by itself."""
@@ -114,18 +117,20 @@ def study(
     project: str = "",
     since: float = 0.0,
     show: bool = False,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Study:
     """Judge one conversation. Never raises for what is wrong with the file.
 
     ``project``: only conversations that worked in this folder or below it. ``since``: only loops
-    after this Unix time.
+    after this Unix time. ``progress`` is told, now and then, how many bytes have been read; what it
+    raises ends the study.
     """
     tally = Tally()
     result = Study(agent=conversation.agent, path=str(conversation.path), tally=tally)
     sessions: dict[SessionId, _Session] = {}
-    numbers = count()
+    numbers, told = count(), 0
     try:
-        for time, event in _events(conversation, tally):
+        for time, event in events(conversation, tally):
             if isinstance(event, AgentConnected):
                 result.version = event.version
                 result.agent = event.agent or result.agent
@@ -142,6 +147,9 @@ def study(
             result.started = result.started or time
             result.ended = time
             session.take(next(numbers), time, event)
+            if tally.bytes - told >= PROGRESS_BYTES:
+                told = tally.bytes
+                progress(told)
     except OSError as error:
         result.unreadable = error.strerror or str(error)
     result.left_out = bool(project) and not _within(result.project, project)
@@ -165,20 +173,6 @@ def _sum(session: _Session, result: Study, since: float) -> None:
             result.loops.append(loop)
 
 
-def _events(conversation: Conversation, tally: Tally) -> Iterator[Timed]:
-    if conversation.agent != TRACE:
-        yield from read(conversation, tally)
-        return
-
-    def damaged(_: object) -> None:
-        tally.damaged += 1
-
-    for moment in Trace(conversation.path, damaged).moments():
-        tally.records += 1
-        for event in moment.events:
-            yield Timed(moment.time, event)
-
-
 def _within(folder: str, project: str) -> bool:
     return bool(folder) and (folder == project or Path(folder).is_relative_to(project))
 
@@ -195,7 +189,10 @@ class _Session:
         self._show = show
         self._open: dict[str, Loop] = {}
         """Loops by what repeats."""
+        self._latest: Loop | None = None
         self._step = _Step(0.0)
+        self._quiet = 0
+        """Steps since the latest alarm."""
         self._last = 0.0
         self._outcomes: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._flagged: dict[str, Loop] = {}
@@ -244,7 +241,10 @@ class _Session:
     def _alarm(self, found: Found, event: Event) -> None:
         self.alarms += 1
         loop = self._open.get(found.key)
-        if loop is None:
+        if loop is None and self._latest is not None and self._quiet <= NEAR_STEPS:
+            loop = self._open[found.key] = self._latest
+            loop.alarms += 1
+        elif loop is None:
             loop = self._open[found.key] = Loop(
                 rule=found.rule,
                 action=found.action,
@@ -258,7 +258,9 @@ class _Session:
             self.loops.append(loop)
         else:
             loop.alarms += 1
-            loop.explanation = found.explanation
+            if loop.rule == found.rule:
+                loop.explanation = found.explanation
+        self._latest, self._quiet = loop, 0
         if isinstance(event, ToolAsked):
             self._step.calls += 1
             self._flagged[event.call] = loop
@@ -302,6 +304,7 @@ class _Session:
 
     def _end_step(self, now: float) -> None:
         step, self._step = self._step, _Step(now)
+        self._quiet += 1
         if (loop := step.loop) is not None:
             loop.calls += step.calls
             loop.tokens += round(step.tokens * step.share)

@@ -1,0 +1,168 @@
+"""``loopguard scan``: what a guard would have found in the sessions that are on this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loopguard_cli.core.settings import Preset
+
+if TYPE_CHECKING:
+    from loopguard_cli.history import Conversation
+    from loopguard_cli.runtime.scan import Progress, Totals, Wanted
+
+EXAMPLES = (
+    "loopguard scan",
+    "loopguard scan --since 7d --agent claude",
+    "loopguard scan ~/old-sessions --top 3 --show",
+    "loopguard scan --set guard.calls.repeat_threshold=5",
+)
+
+_INTERRUPTED = 130
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|h|d|w)")
+_SPAN_SECONDS = {"min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def _agents(incomplete: str) -> list[str]:
+    from loopguard_cli.history import READERS
+
+    return [name for name in READERS if name.startswith(incomplete)]
+
+
+def command(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            help="Session files or folders; without any, the places where agents keep theirs.",
+            show_default=False,
+        ),
+    ] = None,
+    since: Annotated[
+        str,
+        typer.Option(
+            "--since", metavar="WHEN", help="A date (2026-11-30) or a span (12h, 7d).", show_default=False
+        ),
+    ] = "",
+    agents: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent", metavar="NAME", help="Only this agent's; repeatable.", autocompletion=_agents
+        ),
+    ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option("--project", metavar="FOLDER", help="Only sessions that worked in or below it."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=0, metavar="N", help="How many loops to name.")] = 10,
+    preset: Annotated[Preset | None, typer.Option("--preset", help="Judge with this set of rules.")] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Judge with this setting; repeatable."),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Also print a piece of what repeated, as it is.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Find loops in past sessions: what a guard would have stopped, and what that would have saved.
+
+    Reads what OpenCode, Claude Code, Codex, Gemini CLI and pi have written on this machine. Nothing
+    is changed, nothing leaves the machine, and nothing of the content is printed without --show.
+    """
+    import time
+
+    from loopguard_cli.cli.render import page, scanned
+    from loopguard_cli.config.load import load_for
+    from loopguard_cli.runtime.scan import Totals, Wanted
+    from loopguard_cli.store.paths import project_folder
+
+    now = time.time()
+    chosen = [*(assignments or ()), *([f"guard.preset={preset}"] if preset else ()), "guard.mode=on"]
+    wanted = Wanted(
+        settings=load_for(project_folder(Path.cwd()), assignments=chosen).settings.guard,
+        project=str(project.absolute()) if project else "",
+        since=_since(since, now),
+        show=show,
+    )
+    conversations = _conversations(paths or [], agents or [], wanted.since)
+    totals = Totals(top=top)
+    finished = _scan(conversations, wanted, totals, quiet=as_json)
+    if as_json:
+        page.show_json(scanned.as_json(totals, wanted.settings, finished=finished))
+    else:
+        page.show(scanned.blocks(totals, wanted.settings, finished=finished, home=Path.home()))
+    return 0 if finished else _INTERRUPTED
+
+
+def _scan(conversations: list[Conversation], wanted: Wanted, totals: Totals, *, quiet: bool) -> bool:
+    """Fill ``totals``; False when interrupted."""
+    from contextlib import closing
+
+    from loopguard_cli.runtime.scan import scan
+
+    try:
+        with (
+            _bar(sum(one.size for one in conversations), quiet=quiet) as progress,
+            closing(scan(conversations, wanted, progress=progress)) as studies,
+        ):
+            for study in studies:
+                totals.add(study)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+@contextmanager
+def _bar(total: int, *, quiet: bool) -> Iterator[Progress]:
+    """A progress bar on standard error, where that is a terminal."""
+    import sys
+
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("Reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("", total=total)
+        yield lambda done: shown.update(task, completed=min(done, total))
+
+
+def _conversations(paths: list[Path], agents: list[str], since: float) -> list[Conversation]:
+    import os
+
+    from loopguard_cli.errors import InputError, UsageError
+    from loopguard_cli.runtime.histories import find, installed
+    from loopguard_cli.runtime.histories import names as known
+
+    for name in agents:
+        if name not in known():
+            raise UsageError(f"unknown agent {name!r}", "known: " + ", ".join(known()))
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{path}: no such file or folder")
+    found = [one for path in paths for one in find(path)] if paths else installed(Path.home(), os.environ)
+    return [one for one in found if (not agents or one.agent in agents) and one.modified >= since]
+
+
+def _since(text: str, now: float) -> float:
+    """A date or a span before ``now``, as Unix time."""
+    from datetime import datetime
+
+    from loopguard_cli.errors import UsageError
+
+    if not text:
+        return 0.0
+    if (span := _SPAN.fullmatch(text.strip())) is not None:
+        return now - float(span[1]) * _SPAN_SECONDS[span[2]]
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        raise UsageError(f"--since {text!r}: not a date or span", "write 2026-11-30, 12h or 7d") from None

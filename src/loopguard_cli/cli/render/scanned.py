@@ -1,0 +1,180 @@
+"""The result of a scan as a page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from loopguard_cli.cli.render.page import Block, Cell, Line, Table, Tone, line
+from loopguard_cli.cli.render.texts import duration, iso
+from loopguard_cli.core.settings import GuardSettings
+from loopguard_cli.runtime.scan import Place, Sum, Totals
+
+NAMES = {
+    "opencode": "OpenCode",
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "pi": "pi",
+    "trace": "traces",
+}
+
+SCHEMA = "loopguard.scan/1"
+
+
+def blocks(totals: Totals, settings: GuardSettings, *, finished: bool, home: Path) -> Sequence[Block]:
+    return list(_blocks(totals, settings, finished, str(home)))
+
+
+def as_json(totals: Totals, settings: GuardSettings, *, finished: bool) -> dict[str, Any]:
+    """The same for programs. Times are ISO 8601 in UTC."""
+    plain = msgspec.to_builtins(totals)
+    for name in ("top", "seen"):
+        del plain[name]
+    for name in ("started", "ended"):
+        plain[name] = iso(plain[name]) if plain[name] else None
+    for place in (*plain["largest"], *plain["suspects"]):
+        place["loop"]["time"] = iso(place["loop"]["time"])
+    return {"schema": SCHEMA, "finished": finished, "preset": settings.preset.value, **plain}
+
+
+def _blocks(totals: Totals, settings: GuardSettings, finished: bool, home: str) -> Iterator[Block]:
+    if not finished:
+        yield line(Cell("Interrupted: this is what was found so far.", Tone.WARN))
+    if not totals.conversations:
+        yield line("No sessions were found. Name a file or folder, or widen --since, --agent, --project.")
+        yield from _unread(totals)
+        return
+    yield _read(totals)
+    if not totals.saved.loops:
+        yield line(
+            Cell("No loops found", Tone.GOOD),
+            f" (rules: {settings.preset.value}).{_hints(totals)}",
+        )
+        yield from _unread(totals)
+        return
+    yield from _found(totals, settings)
+    yield line("")
+    yield _rules(totals)
+    yield from _places("Largest", totals.largest, home, totals.has_cost)
+    yield from _places(
+        "Doubtful: look at these before you trust the sum", totals.suspects, home, totals.has_cost
+    )
+    yield from _unread(totals)
+    yield line("")
+    yield line(
+        Cell("loopguard report FILE shows one session; --set and --preset try other rules.", Tone.QUIET)
+    )
+
+
+def _read(totals: Totals) -> Line:
+    agents = ", ".join(
+        f"{NAMES.get(name, name)} {share.conversations:,}"
+        for name, share in sorted(totals.agents.items(), key=lambda item: -item[1].conversations)
+    )
+    days = [time.strftime("%Y-%m-%d", time.localtime(at)) for at in (totals.started, totals.ended)]
+    span = days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
+    return line(
+        f"{_count(totals.conversations, 'session')} ({agents}) with {_count(totals.calls, 'tool call')} and "
+        f"{totals.tokens:,} tokens, {span}."
+    )
+
+
+def _found(totals: Totals, settings: GuardSettings) -> Iterator[Line]:
+    saved = totals.saved
+    yield line(
+        "The guard (rules: ",
+        settings.preset.value,
+        ") would have stopped ",
+        Cell(_count(saved.loops, "loop"), Tone.BAD),
+        f" in {_count(totals.looping, 'session')}.{_hints(totals)}",
+    )
+    yield line("That would have saved at least ", Cell(_sum(saved, totals.has_cost), Tone.STRONG), ".")
+
+
+def _hints(totals: Totals) -> str:
+    return f" It would have given {_count(totals.hints, 'hint')}." if totals.hints else ""
+
+
+def _rules(totals: Totals) -> Table:
+    rows = [
+        [
+            Cell(rule),
+            Cell(f"{one.loops:,}"),
+            Cell(f"{one.calls:,}"),
+            Cell(f"{one.tokens:,}"),
+            *([Cell(f"${one.cost:,.2f}")] if totals.has_cost else []),
+            Cell(duration(one.seconds)),
+            Cell(f"{one.suspects:,}" if one.suspects else "", Tone.WARN),
+        ]
+        for rule, one in sorted(totals.rules.items(), key=lambda item: -item[1].tokens)
+    ]
+    cost = [">cost"] if totals.has_cost else []
+    return Table(["rule", ">loops", ">calls", ">tokens", *cost, ">time", ">doubtful"], rows)
+
+
+def _places(title: str, places: Sequence[Place], home: str, has_cost: bool) -> Iterator[Line]:
+    if not places:
+        return
+    yield line("")
+    yield line(Cell(title, Tone.STRONG))
+    for place in places:
+        loop = place.loop
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(loop.time))
+        where = f" in {_short(place.project, home)}" if place.project else ""
+        yield line(
+            f"  {when}  {NAMES.get(place.agent, place.agent)}{where}: ",
+            Cell(f"{loop.rule}, {loop.action}", Tone.WARN),
+        )
+        yield line(f"    {loop.explanation}")
+        spent = Sum()
+        spent.add(loop)
+        yield line(Cell(f"    {_sum(spent, has_cost)}", Tone.QUIET))
+        if loop.suspect:
+            yield line(Cell(f"    doubtful: {loop.suspect}", Tone.WARN))
+        if loop.shown:
+            yield line(f"    > {loop.shown}")
+        yield line(Cell(f"    {_short(place.path, home)} event {loop.event}", Tone.QUIET))
+
+
+def _unread(totals: Totals) -> Iterator[Line]:
+    tally = totals.tally
+    parts = [
+        _count(number, name)
+        for number, name in (
+            (tally.damaged, "damaged record"),
+            (tally.oversized, "oversized record"),
+            (tally.unknown, "record of an unknown type"),
+            (totals.unread, "unreadable file"),
+        )
+        if number
+    ]
+    if parts:
+        yield line("")
+        yield line(Cell("Not read: " + ", ".join(parts) + ".", Tone.QUIET))
+    for path, why in totals.unreadable.items():
+        yield line(Cell(f"  {path}: {why}", Tone.QUIET))
+
+
+def _sum(one: Sum, has_cost: bool) -> str:
+    parts = [_count(one.calls, "call")]
+    if one.tokens:
+        parts.append(f"{one.tokens:,} tokens")
+    if has_cost and one.cost >= 0.005:
+        parts.append(f"${one.cost:,.2f}")
+    return ", ".join([*parts, duration(one.seconds)])
+
+
+def _count(number: int, what: str) -> str:
+    if number == 1:
+        return f"1 {what}"
+    plural = what.replace("record", "records", 1) if what.startswith("record ") else f"{what}s"
+    return f"{number:,} {plural}"
+
+
+def _short(path: str, home: str) -> str:
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") or path == home else path
