@@ -5,6 +5,7 @@
 ``load``       checks and merges them, keeping the origin of every value
 ``locate``     the line of a key, for messages and edits
 ``write``      changes one setting in a file
+``weaken``     which changes loosen the guard
 ``importing``  settings of the guards that loopguard replaces
 ``describe``   descriptions and the JSON Schema
 """

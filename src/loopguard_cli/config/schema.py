@@ -73,6 +73,15 @@ def find(path: tuple[str, ...]) -> tuple[Leaf, str] | None:
     return None
 
 
+def value_of(section: msgspec.Struct, key: str) -> Any:
+    """The value of a setting in ``Settings``, or in the section that its key begins with."""
+    names = key.split(".")
+    value: Any = section
+    for name in names if isinstance(section, Settings) else names[1:]:
+        value = getattr(value, name)
+    return value
+
+
 def near(word: str, known: Iterable[str]) -> str:
     """The known word nearest to a mistyped one; empty if none is near."""
     from difflib import get_close_matches

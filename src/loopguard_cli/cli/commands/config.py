@@ -177,9 +177,7 @@ def _rows(loaded: Any) -> list[tuple[str, Any, str, str]]:
 
     rows = []
     for leaf in schema.leaves().values():
-        value = loaded.settings
-        for part in leaf.key.split("."):
-            value = getattr(value, part)
+        value = schema.value_of(loaded.settings, leaf.key)
         names = [f"{leaf.key}.{name}" for name in value] if leaf.is_table else []
         plain = msgspec.to_builtins(value)
         for name in names or [leaf.key]:
