@@ -8,6 +8,7 @@ is left out.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from itertools import count
@@ -55,6 +56,8 @@ NEAR_STEPS = 3
 
 AFTERWARDS = 400
 """Characters of new text behind an alarm that say the agent got out of it by itself."""
+
+_SENTENCE_END = re.compile(r"[.!?\n\u3002\uff01\uff1f]+")
 
 SHOWN = 240
 """Characters of raw content that ``--show`` may print per loop."""
@@ -284,7 +287,7 @@ class _Session:
                 if loop is None:
                     loop = self._step.loop
                     self._step.share = 1.0 - at / len(event.text)
-        if loop is not None and len(event.text) - at > AFTERWARDS:
+        if loop is not None and _new(event.text[at:], event.text[:at]) > AFTERWARDS:
             loop.suspect = "the text went on to something else by itself"
 
     def _finished(self, event: ToolFinished) -> None:
@@ -325,6 +328,12 @@ class _Step:
     def wasted_by(self, loop: Loop, share: float) -> None:
         if self.loop is None:
             self.loop, self.share = loop, share
+
+
+def _new(rest: str, before: str) -> int:
+    """Characters of ``rest`` in sentences that ``before`` does not have; a cut first one is not looked at."""
+    known = {sentence.strip() for sentence in _SENTENCE_END.split(before)}
+    return sum(len(one) for one in _SENTENCE_END.split(rest)[1:] if one.strip() not in known)
 
 
 def _is_idle(event: Event) -> bool:
