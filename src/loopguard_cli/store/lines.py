@@ -8,6 +8,7 @@ seconds. ``crc`` is the CRC-32 (hexadecimal) of all bytes of the line before ``,
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,9 +16,14 @@ import msgspec
 from loopguard_cli.core.records import AnyRecord, Record
 
 VERSION = 1
+"""Raised when an older loopguard could misread a line. New kinds of records do not need it."""
+UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""By version: makes a line of that version (its JSON object) one of the next. Lines are upgraded as
+they are read; files are never rewritten, but a new generation restates state in today's form."""
 MAX_LINE_BYTES = 16 << 20
 """A session with a hundred goals of the greatest length stays below; a longer line is not ours."""
 
+_PRESENT = b'{"v":%d,' % VERSION
 _CRC_MARK = b',"crc":"'
 _TAIL_BYTES = len(_CRC_MARK) + 8 + 2
 
@@ -91,12 +97,20 @@ def decode(line: bytes) -> Entry | str:
     if mark[len(_CRC_MARK) : -2] != b"%08x" % zlib.crc32(body):
         return "checksum"
     try:
-        read = _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        read = _decoder.decode(line) if line.startswith(_PRESENT) else _upgraded(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _why_not(line)
     if read.v != VERSION:
-        return "newer"
+        return _why_not(line)
     return Entry(seq=read.seq, time=read.time, run=read.run, record=read.record)
+
+
+def _upgraded(line: bytes) -> _Line:
+    """Raises `msgspec.DecodeError` for what is no line of an older version."""
+    found = msgspec.json.decode(line, type=dict[str, Any])
+    while isinstance(version := found.get("v"), int) and version in UPGRADES:
+        found = {**UPGRADES[version](found), "v": version + 1}
+    return msgspec.convert(found, _Line)
 
 
 def _why_not(line: bytes) -> str:
