@@ -113,7 +113,7 @@ class OutcomeCycle(Plain):
         repeats = self.scene.settings.cycle_repeats
         hard = exact or len(proof) >= length * repeats + AFTER_NUDGE
         if exact:
-            self.scene.standing.block(call.key)
+            self.scene.standing.block(call.key, self.scene.journal.changes)
         return self.scene.finding(
             "call-cycle",
             Action.BLOCK if exact else Action.NUDGE,
@@ -138,7 +138,7 @@ class NoisyCycle(Plain):
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         journal, settings = self.scene.journal, self.scene.settings
         repeats = settings.cycle_repeats
-        if call.kind is Kind.WAIT or len(journal.line(call.key).same) < repeats - 1:
+        if call.kind is Kind.WAIT or len(journal.unchanged(call)) < repeats - 1:
             return
         stretch = [
             one for one in tail(journal.recent, STRETCH) if one.turn == call.turn and one.epoch == call.epoch

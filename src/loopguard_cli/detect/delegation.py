@@ -39,7 +39,7 @@ class RepeatedDelegation(Plain):
         proof = list(reversed(given.values()))
         equal = all(one.key == call.key for one in proof)
         if len(proof) >= BLOCK and equal:
-            self.scene.standing.block(call.key)
+            self.scene.standing.block(call.key, self.scene.journal.changes)
             yield self._found(call, proof, now, Action.BLOCK)
         elif len(proof) >= NUDGE:
             yield self._found(call, proof, now, Action.NUDGE)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding
-from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.journal import PATIENCE, Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain, Scene
@@ -83,7 +83,7 @@ class RoundError(Plain):
             if not row or call.batch != row[-1].batch:
                 row.clear()
             return
-        if row and row[-1].alike() != call.alike():
+        if row and (row[-1].alike() != call.alike() or call.asked_at - row[-1].ended_at > PATIENCE):
             row.clear()
         if row and row[-1].batch == call.batch:
             return

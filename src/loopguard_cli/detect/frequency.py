@@ -45,19 +45,18 @@ class OutcomeFrequency(Plain):
         limit = settings.frequency_threshold
         if line.asked < limit or call.kind in (Kind.MOVE, Kind.NOTE) or is_waiting(call, line):
             return
-        if line.last is None or line.last.left != call.epoch:
-            return
+        past = self.scene.journal.unchanged(call)
         latest = tail(self.scene.journal.recent, settings.frequency_window)
         since = latest[0].asked_seq
-        same = [one for one in line.same if one.asked_seq >= since]
+        same = [one for one in past if one.asked_seq >= since]
         if _rounds(same) + 1 < limit:
             return
-        count = _rounds(line.same) + 1
+        count = _rounds(past) + 1
         yield self.scene.finding(
             "call-frequency",
             Action.NUDGE,
             call,
-            [*line.same, call],
+            [*past, call],
             now,
             count=count,
             limit=Action.BLOCK if count > limit else Action.NUDGE,

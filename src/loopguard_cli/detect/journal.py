@@ -33,7 +33,7 @@ from loopguard_cli.core.ids import CallId, CallKey, MessageId
 from loopguard_cli.detect import outcomes, said, shapes
 from loopguard_cli.detect.keys import call_key
 from loopguard_cli.detect.outcomes import Sameness
-from loopguard_cli.detect.tools import Kind, kind_of
+from loopguard_cli.detect.tools import Kind, kind_of, writes
 
 OPEN = 256
 RECENT = 64
@@ -41,6 +41,9 @@ READABLE = 24
 KEYS = 512
 MESSAGES = 16
 KNOWN = 1_024
+
+PATIENCE = 120.0
+"""Seconds after which the world may have changed by itself."""
 
 BREATH = 1.0
 """Seconds; no model reads a result and answers with the next call faster, so calls that follow each
@@ -84,6 +87,7 @@ class Call:
         "tokens",
         "tool",
         "turn",
+        "writes",
     )
 
     def __init__(self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float) -> None:
@@ -91,6 +95,7 @@ class Call:
         self.tool: str = event.tool
         self.key: CallKey = call_key(event.tool, event.args)
         self.kind: Kind = kind_of(event.tool, event.args)
+        self.writes: bool = writes(event.tool, event.args, self.kind)
         self.asked_seq = self.ended_seq = seq
         self.asked_at = self.ended_at = now
         self.round = 0
@@ -221,8 +226,10 @@ class Journal:
         self.news = 0
         """Goes up with every outcome that a call did not have before."""
         self.epoch = 0
-        """Goes up with everything that may make an equal call worth repeating: a change that was
-        made for the first time, or a person's message."""
+        """Goes up with everything that may make an equal call worth repeating: something done for
+        the first time that may have changed the world, or a person's message."""
+        self.changes = 0
+        """Goes up with what certainly did: a file changed for the first time, a person's message."""
         self.round = 0
         self.batch = 0
         self.tokens = 0
@@ -255,6 +262,7 @@ class Journal:
                 self.open.clear()
                 self.row.clear()
                 self.epoch += 1
+                self.changes += 1
                 self.turn += 1
             case TextDelta() | TextSnapshot():
                 self._said.add(event)
@@ -311,6 +319,12 @@ class Journal:
             return found
         return next((past for past in reversed(self.recent) if past.id == call), None)
 
+    def unchanged(self, call: Call) -> list[Call]:
+        """Earlier calls with the key of ``call`` and agreeing outcomes, oldest first, if nothing
+        changed between and since them and no long pause was made."""
+        line = self.line(call.key)
+        return [one for one in line.same if one is not call] if self._carries_on(line, call) else []
+
     def cost(self, since: Call, calls: int, now: float) -> Cost:
         """What was spent from ``since`` on."""
         return Cost(calls=calls, tokens=self.tokens - since.tokens, seconds=round(now - since.asked_at, 3))
@@ -366,7 +380,7 @@ class Journal:
             line.unchanged = 1
             line.outcomes += 1
         call.token = f"{call.key}:{line.outcomes}"
-        if degree >= Sameness.STEADY and line.last is not None and line.last.left == call.epoch:
+        if degree >= Sameness.STEADY and self._carries_on(line, call):
             line.degree = min(line.degree, degree)
         else:
             line.same.clear()
@@ -377,9 +391,15 @@ class Journal:
         line.last = call
         if call.fresh and not call.failed and call.kind in (Kind.EDIT, Kind.ACT):
             self.epoch += 1
+            self.changes += call.writes
         call.left = self.epoch
         if self._is_news(call) and degree < Sameness.STEADY:
             self.news += 1
+
+    @staticmethod
+    def _carries_on(line: Line, call: Call) -> bool:
+        last = line.last
+        return last is not None and last.left == call.epoch and call.asked_at - last.ended_at <= PATIENCE
 
     def _is_news(self, call: Call) -> bool:
         fact = f"{call.key}:{call.raw}"

@@ -18,9 +18,9 @@ class Standing:
     """Blocks and grants of one session. The oldest entries go when there are too many."""
 
     def __init__(self) -> None:
-        self._blocked: OrderedDict[CallKey, None] = OrderedDict()
-        self._granted: OrderedDict[CallKey, None] = OrderedDict()
-        self._attempted: OrderedDict[CallKey, None] = OrderedDict()
+        self._blocked: OrderedDict[CallKey, int] = OrderedDict()
+        self._granted: OrderedDict[CallKey, int] = OrderedDict()
+        self._attempted: OrderedDict[CallKey, int] = OrderedDict()
         self.last_blocked: CallKey | None = None
 
     def attempt(self, key: CallKey) -> bool:
@@ -35,18 +35,20 @@ class Standing:
     def attempted(self, key: CallKey) -> bool:
         return key in self._attempted
 
-    def block(self, key: CallKey) -> None:
-        _note(self._blocked, key, BLOCKS)
+    def block(self, key: CallKey, mark: int = 0) -> None:
+        """Refuse the key from now on. ``mark`` is the rule's own note about the moment."""
+        _note(self._blocked, key, BLOCKS, mark)
         self.last_blocked = key
+
+    def mark(self, key: CallKey) -> int | None:
+        """The note left with the block; None if there is no block."""
+        return self._blocked.get(key)
 
     def blocked(self, key: CallKey) -> bool:
         return key in self._blocked
 
     def lift(self, key: CallKey) -> None:
         self._blocked.pop(key, None)
-
-    def lift_all(self) -> None:
-        self._blocked.clear()
 
     def grant(self, key: CallKey) -> None:
         _note(self._granted, key, BLOCKS)
@@ -68,8 +70,8 @@ class Standing:
         self.last_blocked = None
 
 
-def _note(table: OrderedDict[CallKey, None], key: CallKey, limit: int) -> None:
-    table[key] = None
+def _note(table: OrderedDict[CallKey, int], key: CallKey, limit: int, value: int = 0) -> None:
+    table[key] = value
     table.move_to_end(key)
     while len(table) > limit:
         table.popitem(last=False)

@@ -79,6 +79,12 @@ _POLLED_URL = re.compile(r"\bcurl\b.*(?:health|ready|alive|status|jobs?/|progres
 _REDIRECT = re.compile(r">>?\s*(?!&|/dev/null)\S")
 _SEGMENT = re.compile(r"\s*(?:&&|\|\||[;|\n])\s*")
 _IDLE_COMMAND = re.compile(r"(?:true|:|echo(?:\s+(?:\"\s*\"|'\s*'))?|cat\s+/dev/null|pwd|cd(?:\s+\S+)?)?\s*$")
+_WRITING_COMMAND = re.compile(
+    r"(?:^|[\s;&|(])(?:sed\s+(?:-\w+\s+)*-i|tee\s|mv\s|cp\s|rm\s|mkdir\s|touch\s|ln\s|chmod\s|patch\s|apply_patch"
+    r"|git\s+(?:add|commit|checkout|switch|restore|apply|stash|merge|rebase|reset|pull|mv|rm|cherry-pick)"
+    r"|(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|remove|ci)\b|(?:pip3?|uv|poetry|cargo|go|gem|apt(?:-get)?|brew)"
+    r"\s+(?:pip\s+)?(?:install|add|remove|get|sync)\b)"
+)
 _READING_COMMAND = re.compile(
     r"(?:\w+=\S*\s+)*(?:sudo\s+)?(?:ls|cat|head|tail|less|more|grep|egrep|rg|ag|find|fd|wc|pwd|echo|printf|which"
     r"|type|whereis|stat|file|du|df|ps|env|printenv|date|whoami|id|uname|hostname|test|\[|true|false|:|awk|sort|uniq"
@@ -149,3 +155,16 @@ def kind_of(tool: str, args: Mapping[str, Any]) -> Kind:
                 if action in _VIEWING_ACTIONS:
                     return Kind.READ
     return kind
+
+
+def writes(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:
+    """It plainly changes files or what is installed."""
+    if kind is Kind.EDIT:
+        return True
+    return kind is Kind.ACT and is_shell(tool) and _writing(command_of(args))
+
+
+@lru_cache(maxsize=1024)
+def _writing(command: str) -> bool:
+    text = command[:2048]
+    return bool(_REDIRECT.search(text) or _WRITING_COMMAND.search(text))

@@ -8,7 +8,9 @@ flight counts as unchanged), nothing was changed for the first time since, and
 - nothing stood between them: the third is refused;
 - or they failed: the fourth is refused, whatever stood between;
 - or it is the same edit again: the third is refused whatever the tool says about it;
-- or it was refused before and still nothing has changed.
+- or it was refused before and still nothing has changed. What may have changed something (any
+  command never run before) earns one more try; a changed file, another outcome or a person's
+  message lifts the refusal.
 
 Not counted: waiting (`detect.waiting`), calls more than two minutes after the last of their kind,
 equal reads sent off together. Outcomes that agree only after masking what changes by itself, and
@@ -21,14 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from loopguard_cli.core.findings import Action, Finding
-from loopguard_cli.detect.journal import Call, Line
+from loopguard_cli.detect.journal import PATIENCE, Call, Line
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.waiting import is_waiting
-
-PATIENCE = 120.0
-"""Seconds after which the world may have changed by itself."""
 
 MOVES = 6
 """Equal moves through a page with an equal answer: the answer of such tools says little."""
@@ -51,8 +50,8 @@ class Unchanged(Plain):
         limit = scene.threshold(call.tool, scene.settings.repeat_threshold)
         if call.kind is Kind.MOVE:
             limit = max(limit, MOVES)
-        same = self._same(call, line)
-        row = [past for past in scene.journal.row if past is not call]
+        same = self._same(call)
+        row = _recent([past for past in scene.journal.row if past is not call], call)
         in_row = len(row) >= limit - 1
         if in_row and len(same) >= limit - 1:
             yield self._refusal(call, same, line, limit, now, hard=limit)
@@ -60,28 +59,33 @@ class Unchanged(Plain):
             yield self._refusal(call, row, line, limit, now, hard=limit)
         elif len(same) >= limit and all(past.failed for past in same[-limit:]):
             yield self._refusal(call, same, line, limit + 1, now, hard=limit + 1)
-        elif same and scene.standing.blocked(call.key):
+        elif same and self._still_refused(call):
             yield self._refusal(call, same, line, limit, now, hard=0)
         else:
-            scene.standing.lift(call.key)
             yield from self._alike(call, row, now)
+
+    def ended(self, call: Call, now: float) -> Iterable[Finding]:
+        if call.complete and self.scene.journal.line(call.key).unchanged == 1:
+            self.scene.standing.lift(call.key)
+        return ()
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _same(self, call: Call, line: Line) -> list[Call]:
+    def _same(self, call: Call) -> list[Call]:
         """Earlier calls with this key between which, and since which, nothing changed."""
-        past: list[Call] = []
-        if line.last is not None and line.last.left == call.epoch:
-            past = [one for one in line.same if one is not call]
         journal = self.scene.journal
+        past = journal.unchanged(call)
         past += [one for one in journal.open.values() if one.key == call.key and one is not call]
         if call.kind is Kind.READ:
             past = [one for one in past if one.round != call.round]
-        for index in range(len(past) - 1, -1, -1):
-            later = past[index + 1] if index + 1 < len(past) else call
-            if later.asked_at - max(past[index].ended_at, past[index].asked_at) > PATIENCE:
-                return past[index + 1 :]
         return past
+
+    def _still_refused(self, call: Call) -> bool:
+        standing, journal = self.scene.standing, self.scene.journal
+        if standing.mark(call.key) == journal.changes:
+            return True
+        standing.lift(call.key)
+        return False
 
     def _refusal(
         self, call: Call, proof: Sequence[Call], line: Line, limit: int, now: float, *, hard: int
@@ -90,7 +94,7 @@ class Unchanged(Plain):
         calls = [*proof, call]
         steady = line.degree is Sameness.EQUAL or len(calls) > hard
         if steady:
-            scene.standing.block(call.key)
+            scene.standing.block(call.key, scene.journal.changes)
         window = scene.settings.repeat_window_seconds
         quick = now - calls[-min(limit, len(calls))].asked_at <= window
         return scene.finding(
@@ -133,3 +137,13 @@ class Unchanged(Plain):
             else Action.NUDGE,
             threshold=limit,
         )
+
+
+def _recent(past: list[Call], call: Call) -> list[Call]:
+    """Those of ``past`` (oldest first) with no long pause between them and before ``call``."""
+    later = call
+    for index in range(len(past) - 1, -1, -1):
+        if later.asked_at - past[index].ended_at > PATIENCE:
+            return past[index + 1 :]
+        later = past[index]
+    return past

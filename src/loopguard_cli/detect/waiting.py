@@ -71,6 +71,13 @@ class PollUnchanged(Plain):
             pause_seconds=round(_pause(mine), 1),
         )
 
+    def ended(self, call: Call, now: float) -> Iterable[Finding]:
+        if self._polls and self._polls[-1] is call and self.scene.journal.news != self._news:
+            # Its own answer is the news: the wait for the next begins with it.
+            self._news = self.scene.journal.news
+            self._polls = [call]
+        return ()
+
     def forget(self, key: CallKey) -> None:
         self._polls = [poll for poll in self._polls if poll.key != key]
 
