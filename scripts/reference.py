@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from loopguard_cli.cli.environment import FILES, VARIABLES
 from loopguard_cli.config.describe import descriptions
-from loopguard_cli.config.importing import INFINITY_OPTIONS, PI_OPTIONS, PI_VARIABLES, WITHOUT_COUNTERPART
+from loopguard_cli.config.replaced import GOAL, INFINITY, PI, PI_VARIABLES, Option, Plugin
 from loopguard_cli.config.schema import expected, leaves
 from loopguard_cli.config.sources import SHORT_VARIABLES, variables
 from loopguard_cli.exit_codes import ExitCode
@@ -63,23 +64,22 @@ def _codes() -> Iterator[tuple[str, ...]]:
 
 def _pi() -> Iterator[tuple[str, ...]]:
     yield ("`.pi/loop-guard.json`", "its variable", "here", "our variable")
-    names = {option: variable for variable, option in PI_VARIABLES.items()}
+    names = {option: f"`{variable}`" for variable, option in PI_VARIABLES.items()}
     ours = {key: name for name, key in reversed(variables().items())}
-    for option, (key, _) in PI_OPTIONS.items():
-        yield (f"`{option}`", f"`{names[option]}`", _seconds(option, key), f"`{ours[key]}`")
-    yield ("`enabled: false`", "", '`guard.mode = "off"`', "`LOOPGUARD_MODE=off`")
+    for name, option in PI.options.items():
+        yield (f"`{name}`", names.get(name, ""), _ours(option), f"`{ours[option.key]}`")
 
 
-def _infinity() -> Iterator[tuple[str, ...]]:
+def _plugin(plugin: Plugin) -> Iterator[tuple[str, ...]]:
     yield ("option", "here")
-    for option, (key, _) in INFINITY_OPTIONS.items():
-        yield (f"`{option}`", _seconds(option, key))
-    for option, reason in WITHOUT_COUNTERPART.items():
-        yield (f"`{option}`", f"none: {reason}")
+    for name, option in plugin.options.items():
+        yield (f"`{name}`", _ours(option))
+    for name, reason in plugin.dropped.items():
+        yield (f"`{name}`", f"none: {reason}")
 
 
-def _seconds(option: str, key: str) -> str:
-    return f"`{key}` (in seconds)" if option.endswith("Ms") else f"`{key}`"
+def _ours(option: Option) -> str:
+    return f"`{option.key}`" + (f" ({option.note})" if option.note else "")
 
 
 def toml(value: Any) -> str:
@@ -103,11 +103,12 @@ _TABLES: Mapping[str, Callable[[], Iterator[tuple[str, ...]]]] = {
     "files": _files,
     "exit codes": _codes,
     "pi": _pi,
-    "infinity": _infinity,
+    "infinity": partial(_plugin, INFINITY),
+    "goal": partial(_plugin, GOAL),
 }
 
 PAGES = {
     "docs/configuration.md": ("settings", "variables", "files"),
     "docs/exit-codes.md": ("exit codes",),
-    "docs/migrating.md": ("pi", "infinity"),
+    "docs/migrating.md": ("pi", "infinity", "goal"),
 }

@@ -96,7 +96,7 @@ def test_import_writes_what_it_shows_unless_asked_not_to(cli: Cli, project: Path
         (("set", "guard.mode", "loud"), "guard.mode: expected one of on, observe, off, got 'loud'"),
         (("set", "guard.mode", "on", "--user", "--local"), "--user and --local exclude each other (one)"),
         (("show", "guard.mod"), "unknown setting 'guard.mod' (did you mean 'guard.mode'?)"),
-        (("import", "none.json"), "none.json: no such file (name the old guard's JSON file)"),
+        (("import", "none.json"), "none.json: no such file (name the old plugin's JSON file)"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line_and_status_2(cli: Cli, words: tuple[str, ...], line: str) -> None:

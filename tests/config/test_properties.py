@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from loopguard_cli.config import importing, schema, write
 from loopguard_cli.config.load import load, load_for
+from loopguard_cli.config.replaced import PLUGINS
 from loopguard_cli.config.sources import from_environment, from_flags, variables
 from loopguard_cli.errors import ConfigError
 
@@ -87,10 +88,10 @@ def test_any_text_as_a_flag_or_variable_is_taken_or_refused_by_name(key: str, te
     )
 )
 def test_any_json_value_as_an_imported_option(value: object) -> None:
-    for option in (*importing.PI_OPTIONS, *importing.INFINITY_OPTIONS, "enabled"):
+    for plugin, option in ((known, name) for known in PLUGINS for name in known.options):
         said = ""
         try:
-            importing.translate({option: value}, "old.json")
+            importing.translate(plugin, {option: value}, "old.json")
         except ConfigError as error:
             said = str(error)
         assert not said or said.startswith(f"old.json: {option}: ")

@@ -14,7 +14,7 @@ from loopguard_cli.cli.app import COMMANDS, command_tree
 from loopguard_cli.cli.environment import INTERNAL, VARIABLES
 from loopguard_cli.cli.lazy import load
 from loopguard_cli.config import schema
-from loopguard_cli.config.importing import INFINITY_OPTIONS, PI_OPTIONS, PI_VARIABLES, WITHOUT_COUNTERPART
+from loopguard_cli.config.replaced import PI_VARIABLES, PLUGINS
 from loopguard_cli.config.sources import variables
 from loopguard_cli.errors import LoopguardError
 from loopguard_cli.exit_codes import ExitCode
@@ -58,9 +58,9 @@ def test_every_variable_of_ours_in_the_code_is_known() -> None:
             assert name in known, (file, name)
 
 
-def test_every_option_and_variable_of_the_replaced_guards_is_mapped() -> None:
+def test_every_option_and_variable_of_the_replaced_plugins_is_mapped() -> None:
     page = read("docs/migrating.md")
-    names = [*PI_OPTIONS, *PI_VARIABLES, *INFINITY_OPTIONS, *WITHOUT_COUNTERPART]
+    names = [*PI_VARIABLES, *(name for plugin in PLUGINS for name in (*plugin.options, *plugin.dropped))]
     assert [name for name in names if f"`{name}`" not in page] == []
 
 

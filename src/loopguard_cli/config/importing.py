@@ -1,97 +1,69 @@
-"""Settings of the guards that loopguard replaces, as ours.
+"""Takes over the settings of the plugins that loopguard replaces.
 
-Two option sets are understood, told apart by their names: ``.pi/loop-guard.json`` of pi-loop-guard,
-and the options of opencode-infinity-loop-guard (as an object, or as the entry of a ``plugin`` list
-in ``opencode.json``). docs/migrating.md has the same tables for people.
+A file is either the options of one of them (``.pi/loop-guard.json``, say), told by their names, or an
+``opencode.json`` whose ``plugin`` list has entries of one or more.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from loopguard_cli.config import schema, sources
-from loopguard_cli.core.settings import Preset
+from loopguard_cli.config import replaced, schema, sources
+from loopguard_cli.config.replaced import Option, Plugin
 from loopguard_cli.errors import ConfigError
 
 
 class Imported(NamedTuple):
-    preset: Preset
-    """The preset that behaves as the replaced guard did."""
     values: dict[tuple[str, ...], Any]
     """Plain values by path, ready for `write.put`."""
     notes: tuple[str, ...]
     """What has no counterpart, and why."""
 
 
-class _Option(NamedTuple):
-    key: str
-    """Ours, dotted."""
-    change: Callable[[Any], Any] = lambda value: value
-
-
-def _seconds(milliseconds: Any) -> Any:
-    return milliseconds / 1000 if _is_number(milliseconds) else milliseconds
-
-
-PI_OPTIONS: Mapping[str, _Option] = {
-    "mode": _Option("guard.mode"),
-    "locale": _Option("guard.locale"),
-    "maxTurns": _Option("guard.pace.turns"),
-    "turnTimeoutMs": _Option("guard.pace.seconds", _seconds),
-    "repeatToolThreshold": _Option("guard.calls.consecutive_threshold"),
-    "repeatErrorThreshold": _Option("guard.calls.error_threshold"),
-    "repeatAssistantThreshold": _Option("guard.text.response_threshold"),
-    "cycleRepeats": _Option("guard.calls.cycle_repeats"),
-    "maxCycleLength": _Option("guard.calls.max_cycle_length"),
-    "repeatFrequencyThreshold": _Option("guard.calls.frequency_threshold"),
-    "frequencyWindowSize": _Option("guard.calls.frequency_window"),
-    "ignoreTools": _Option("guard.calls.ignore_tools"),
-    "toolThresholdOverrides": _Option("guard.calls.tool_thresholds"),
-}
-
-PI_VARIABLES: Mapping[str, str] = {
-    "PI_LOOP_GUARD_MODE": "mode",
-    "PI_LOOP_GUARD_LOCALE": "locale",
-    "PI_LOOP_GUARD_MAX_TURNS": "maxTurns",
-    "PI_LOOP_GUARD_TURN_TIMEOUT_MS": "turnTimeoutMs",
-    "PI_LOOP_GUARD_REPEAT_TOOL": "repeatToolThreshold",
-    "PI_LOOP_GUARD_REPEAT_ERROR": "repeatErrorThreshold",
-    "PI_LOOP_GUARD_REPEAT_ASSISTANT": "repeatAssistantThreshold",
-    "PI_LOOP_GUARD_CYCLE_REPEATS": "cycleRepeats",
-    "PI_LOOP_GUARD_MAX_CYCLE_LENGTH": "maxCycleLength",
-    "PI_LOOP_GUARD_REPEAT_FREQUENCY": "repeatFrequencyThreshold",
-    "PI_LOOP_GUARD_FREQUENCY_WINDOW": "frequencyWindowSize",
-    "PI_LOOP_GUARD_IGNORE_TOOLS": "ignoreTools",
-    "PI_LOOP_GUARD_TOOL_OVERRIDES": "toolThresholdOverrides",
-}
-"""The variables of pi-loop-guard; their values use the text forms of our own variables."""
-
-INFINITY_OPTIONS: Mapping[str, _Option] = {
-    "threshold": _Option("guard.calls.repeat_threshold"),
-    "windowMs": _Option("guard.calls.repeat_window_seconds", _seconds),
-    "streamGuard": _Option("guard.text.enabled"),
-    "streamThreshold": _Option("guard.text.threshold"),
-    "streamRecovery": _Option("guard.recovery.enabled"),
-    "streamMaxRecoveries": _Option("guard.recovery.max_continuations"),
-    "streamIdleWaitMs": _Option("guard.recovery.idle_wait_seconds", _seconds),
-}
-
-WITHOUT_COUNTERPART: Mapping[str, str] = {
-    "logFile": "events go to the ledger; 'loopguard history' shows them",
-    "notify": "had no effect there either",
-}
-
-INFINITY_PACKAGE = "opencode-infinity-loop-guard"
-
-
 def read(path: Path) -> Imported:
-    """Read a file of either guard. `ConfigError` names the file and the option at fault."""
+    """Read a file of a replaced plugin. `ConfigError` names the file and the option at fault."""
+    document = _document(path)
+    if "plugin" not in document:
+        return translate(_plugin_of(document), document, str(path))
+    found = list(_entries(document["plugin"]))
+    if not found:
+        names = ", ".join(plugin.name for plugin in replaced.PLUGINS)
+        raise ConfigError(f"{path}: none of the replaced plugins is in its plugin list", f"they are: {names}")
+    parts = [translate(plugin, options, f"{path}: {plugin.name}") for plugin, options in found]
+    return Imported(
+        {place: value for part in parts for place, value in part.values.items()},
+        tuple(note for part in parts for note in part.notes),
+    )
+
+
+def translate(plugin: Plugin, options: Mapping[str, Any], place: str) -> Imported:
+    """Options of one plugin as our values. ``place`` names them in errors."""
+    values: dict[tuple[str, ...], Any] = {}
+    if plugin.preset is not None:
+        values["guard", "preset"] = plugin.preset.value
+    notes = []
+    # An option that switches everything off is told last, so that it wins over the plain one.
+    for name, value in sorted(_flat(options, plugin), key=lambda item: item[0] == "enabled"):
+        if name in plugin.options:
+            option = plugin.options[name]
+            changed = _checked(f"{place}: {name}", option, value)
+            if changed is not None:
+                values[tuple(option.key.split("."))] = changed
+        elif name in plugin.dropped:
+            notes.append(f"{name}: {plugin.dropped[name]}")
+        else:
+            near = schema.near(name, [*plugin.options, *plugin.dropped])
+            raise ConfigError(f"{place}: unknown option {name!r}", near and f"did you mean {near!r}?")
+    return Imported(values, tuple(notes))
+
+
+def _document(path: Path) -> dict[str, Any]:
     text = sources.read_text(path)
     if text is None:
-        raise ConfigError(f"{path}: no such file", "name the old guard's JSON file")
+        raise ConfigError(f"{path}: no such file", "name the old plugin's JSON file")
     try:
         document = json.loads(text)
     except RecursionError:
@@ -103,53 +75,44 @@ def read(path: Path) -> Imported:
         raise ConfigError(f"{place}: not JSON: {what[:1].lower()}{what[1:]}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: expected a JSON object of options")
-    options = _plugin_entry(document, path) if "plugin" in document else document
-    return translate(options, str(path))
+    return document
 
 
-def translate(options: Mapping[str, Any], place: str) -> Imported:
-    """Options of either guard as our values. ``place`` names them in errors."""
-    known = PI_OPTIONS.keys() | {"enabled"}
-    is_pi = len(options.keys() & known) >= len(options.keys() & INFINITY_OPTIONS.keys())
-    table = PI_OPTIONS if is_pi else INFINITY_OPTIONS
-    preset = Preset.PI if is_pi else Preset.INFINITY
-    values: dict[tuple[str, ...], Any] = {("guard", "preset"): preset.value}
-    notes = []
-    for name, value in options.items():
-        if name in table:
-            key, change = table[name]
-            values[tuple(key.split("."))] = _checked(f"{place}: {name}", key, value, change)
-        elif name in WITHOUT_COUNTERPART and not is_pi:
-            notes.append(f"{name}: {WITHOUT_COUNTERPART[name]}")
-        elif name == "enabled" and is_pi:
-            if not isinstance(value, bool):
-                raise ConfigError(f"{place}: enabled: expected true or false, got {value!r:.40}")
-        else:
-            near = schema.near(name, [*table, *WITHOUT_COUNTERPART])
-            raise ConfigError(f"{place}: unknown option {name!r}", near and f"did you mean {near!r}?")
-    if is_pi and options.get("enabled") is False:
-        values["guard", "mode"] = "off"
-    return Imported(preset, values, tuple(notes))
+def _plugin_of(options: Mapping[str, Any]) -> Plugin:
+    """The plugin that knows most of the options."""
+
+    def known(plugin: Plugin) -> int:
+        return sum(name in plugin.options or name in plugin.dropped for name, _ in _flat(options, plugin))
+
+    return max(replaced.PLUGINS, key=known)
 
 
-def _checked(place: str, key: str, value: Any, change: Callable[[Any], Any]) -> Any:
-    leaf = schema.leaves()[key]
-    try:
-        schema.convert(leaf.type, change(value))
-    except ValueError as error:
-        unit = " (in seconds here)" if change is _seconds else ""
-        raise ConfigError(f"{place}: {error}{unit}") from None
-    return change(value)
-
-
-def _plugin_entry(document: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    entries = document["plugin"] if isinstance(document["plugin"], list) else []
-    for entry in entries:
+def _entries(listed: Any) -> Iterator[tuple[Plugin, Mapping[str, Any]]]:
+    for entry in listed if isinstance(listed, list) else ():
         name, options = entry if isinstance(entry, list) and len(entry) == 2 else (entry, {})
-        if isinstance(name, str) and name.split("@")[0] == INFINITY_PACKAGE and isinstance(options, dict):
-            return options or {"streamGuard": True}
-    raise ConfigError(f"{path}: no entry of {INFINITY_PACKAGE} among its plugins")
+        for plugin in replaced.PLUGINS:
+            if isinstance(name, str) and name.split("@")[0] == plugin.name and isinstance(options, dict):
+                yield plugin, options
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _flat(options: Mapping[str, Any], plugin: Plugin) -> Iterator[tuple[str, Any]]:
+    """Options by their names in the table; those of a known inner object with a dotted name."""
+    objects = {name.split(".")[0] for name in plugin.options if "." in name}
+    for name, value in options.items():
+        if name in objects and isinstance(value, dict):
+            yield from ((f"{name}.{inner}", one) for inner, one in value.items())
+        else:
+            yield name, value
+
+
+def _checked(place: str, option: Option, value: Any) -> Any:
+    """The value for our setting; None if it says nothing."""
+    changed = option.change(value)
+    if changed is None and value is not None:
+        return None
+    try:
+        schema.convert(schema.leaves()[option.key].type, changed)
+    except ValueError as error:
+        note = f" ({option.note})" if option.note else ""
+        raise ConfigError(f"{place}: {error}{note}") from None
+    return changed

@@ -17,6 +17,9 @@ import msgspec
 import msgspec.inspect
 
 from loopguard_cli.core.settings import GuardSettings
+from loopguard_cli.goal.settings import GoalSettings
+
+_ANY_NUMBER = 1e9
 
 
 class Layer(StrEnum):
@@ -35,6 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """All of ``loopguard.toml``."""
 
     guard: GuardSettings = GuardSettings()
+    goal: GoalSettings = GoalSettings()
 
 
 class Leaf(NamedTuple):
@@ -133,13 +137,14 @@ def _one(info: Any) -> str:
 
 
 def _range(info: Any) -> str:
-    if info.ge is not None and info.le is not None:
-        return f" from {info.ge:g} to {info.le:g}"
-    if info.ge is not None:
-        return f" of at least {info.ge:g}"
-    if info.gt is not None:
-        return f" above {info.gt:g}"
-    return f" of at most {info.le:g}" if info.le is not None else ""
+    """The bounds of a number in words; an upper one beyond any sensible value is left out."""
+    upper = info.le if info.le is not None and info.le < _ANY_NUMBER else None
+    if info.ge is not None and upper is not None:
+        return f" from {info.ge:g} to {upper:g}"
+    if info.gt is not None and info.lt is not None:
+        return f" between {info.gt:g} and {info.lt:g}"
+    bounds = ((" of at least", info.ge), (" above", info.gt), (" of at most", upper), (" below", info.lt))
+    return " and".join(f"{words} {bound:g}" for words, bound in bounds if bound is not None)
 
 
 def _from_text(kind: Any, text: str) -> Any:
