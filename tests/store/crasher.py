@@ -1,9 +1,10 @@
 """Program: kills a writing process again and again and looks at what is left in the ledger.
 
 Run as ``crasher.py FOLDER boundaries`` (dies at each system call that changes a file, in the middle
-of each write too) or ``crasher.py FOLDER moments N SEED`` (dies at N random moments). Prints what
-was wrong, one line each, and then the number of deaths. A program of its own, because only a
-process without threads may fork safely.
+of each write too), ``crasher.py FOLDER moments N SEED`` (dies at N random moments) or ``crasher.py
+FOLDER crowd N SEED`` (several write at once and some of them die). Prints what was wrong, one line
+each, and then the number of deaths. A program of its own, because only a process without threads
+may fork safely.
 """
 
 from __future__ import annotations
@@ -173,9 +174,53 @@ def moments(folder: Path, trials: int, seed: int) -> int:
     return deaths
 
 
+WRITERS = 4
+LINES = 60
+
+
+def crowd(folder: Path, trials: int, seed: int) -> int:
+    """Nobody's lines get lost, doubled, mixed or out of order, whoever dies beside them."""
+    chance = random.Random(seed)
+    deaths = 0
+    for trial in range(trials):
+        pids = {str(n): fork_writer(folder, str(n)) for n in range(WRITERS)}
+        victims = chance.sample(sorted(pids), trial % WRITERS)
+        for name in victims:
+            time.sleep(chance.uniform(0, 0.01))
+            os.kill(pids[name], signal.SIGKILL)
+        ended = {name: os.waitpid(pid, 0)[1] for name, pid in pids.items()}
+        found = list(read_ledger(folder))
+        entries = [e for e in found if isinstance(e, Entry) and not e.restated]
+        for name, status in ended.items():
+            events = [e.record.event for e in entries if e.run == name and isinstance(e.record, CallSeen)]
+            died = os.WIFSIGNALED(status)
+            deaths += died
+            if events != list(range(len(events))) or (not died and len(events) != LINES):
+                report(f"trial {trial}, writer {name} ({status}): {events}")
+        numbers = [e.seq for e in found if isinstance(e, Entry)]
+        if numbers != list(range(1, len(numbers) + 1)):
+            report(f"trial {trial}: numbers {numbers}")
+        shutil.rmtree(folder)
+    return deaths
+
+
+def fork_writer(folder: Path, name: str) -> int:
+    if pid := os.fork():
+        return pid
+    code = 1
+    try:
+        with Ledger.open(folder, run=name, max_bytes=6000, generations=50) as ledger:
+            for number in range(LINES):
+                ledger.append(CallSeen(tool="bash", key="k", count=1, verdict="allow", event=number))
+        code = 0
+    finally:
+        os._exit(code)
+
+
 if __name__ == "__main__":
     place = Path(sys.argv[1])
     if sys.argv[2] == "boundaries":
         report(boundaries(place))
     else:
-        report(moments(place, int(sys.argv[3]), int(sys.argv[4])))
+        mode = {"moments": moments, "crowd": crowd}[sys.argv[2]]
+        report(mode(place, int(sys.argv[3]), int(sys.argv[4])))

@@ -30,3 +30,9 @@ def test_killed_at_random_moments_the_state_is_that_of_a_prefix(tmp_path: Path, 
     problems, deaths = crash(str(tmp_path / "state"), "moments", "250", str(seed))
     assert problems == []
     assert deaths > 25
+
+
+def test_runs_that_write_side_by_side_do_not_disturb_each_other(tmp_path: Path) -> None:
+    problems, deaths = crash(str(tmp_path / "state"), "crowd", "40", "3")
+    assert problems == []
+    assert deaths > 10

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from loopguard_cli.errors import StoreError
 from loopguard_cli.store.folder import Folder, NotRegular, reason
 
-WAIT_SECONDS = 5.0
-"""Longer than any holder needs; only a stopped or frozen process keeps a lock that long."""
+WAIT_SECONDS = 2.0
+"""Longer than any holder needs; only a suspended process keeps a lock that long. The wait is paid
+once: until the lock was had again, it is only tried."""
 _STEP_SECONDS = 0.002
 
 
@@ -27,6 +28,7 @@ class FileLock:
         self._folder = folder
         self._name = name
         self._fd = -1
+        self._patience = WAIT_SECONDS
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -35,7 +37,7 @@ class FileLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Raises StoreError when it cannot be had, or not within `WAIT_SECONDS`."""
+        """Raises StoreError when it cannot be had in time."""
         self._take()
         try:
             yield
@@ -51,8 +53,9 @@ class FileLock:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 now = time.monotonic()
-                give_up = give_up or now + WAIT_SECONDS
-                if now > give_up:
+                give_up = give_up or now + self._patience
+                if now >= give_up:
+                    self._patience = 0.0
                     raise StoreError(f"another process holds {self._folder.path / self._name}") from None
                 time.sleep(_STEP_SECONDS)
                 continue
@@ -60,6 +63,7 @@ class FileLock:
                 raise StoreError(f"cannot lock {self._folder.path}: {reason(error)}") from error
             there = self._folder.stat(self._name)
             if there is not None and os.path.samestat(there, os.fstat(self._fd)):
+                self._patience = WAIT_SECONDS
                 return
             self.close()  # somebody removed the file: others would lock the new one
 
