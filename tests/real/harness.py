@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -170,6 +171,13 @@ class World:
         file = self.traces / name
         return len(file.read_text().splitlines()) if file.exists() else 0
 
+    def script(self, name: str, body: str) -> Path:
+        """A shell script that can be started."""
+        file = self.root / name
+        file.write_text(f"#!/bin/sh\n{body}\n")
+        file.chmod(0o755)
+        return file
+
     def configure(self, **keys: Any) -> None:
         """Add keys to the person's own OpenCode configuration."""
         self._sandbox.configure(keys)
@@ -199,6 +207,10 @@ class World:
     ) -> Result:
         return self.start(*argv, env=env, stdin=stdin).wait()
 
+    @staticmethod
+    def guard_command(*agent: str | Path, options: Sequence[str] = ()) -> list[str | Path]:
+        return [*LOOPGUARD, "run", *options, "--", *agent]
+
     def guard(
         self,
         *agent: str | Path,
@@ -207,7 +219,7 @@ class World:
         stdin: str | None = None,
     ) -> Started:
         """``loopguard run <options> -- <agent>`` without a terminal."""
-        return self.start(*LOOPGUARD, "run", *options, "--", *agent, env=env, stdin=stdin)
+        return self.start(*self.guard_command(*agent, options=options), env=env, stdin=stdin)
 
     def ask(self, *command: str) -> Result:
         """Another ``loopguard`` command, as from a second terminal in the project."""
@@ -222,7 +234,16 @@ class World:
         self, *agent: str | Path, options: Sequence[str] = (), env: Mapping[str, str] | None = None
     ) -> Terminal:
         """``loopguard run <options> -- <agent>`` on a terminal of its own."""
-        return self.screen(*LOOPGUARD, "run", *options, "--", *agent, env=env)
+        return self.screen(*self.guard_command(*agent, options=options), env=env)
+
+    def wait_until(self, holds: Callable[[], bool], timeout: float = 30.0) -> None:
+        """For what only the file system or the process table shows. Raises `TimeoutError`."""
+        deadline = time.monotonic() + timeout
+        tick = threading.Event()
+        while not holds():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"did not come true within {timeout:g} s")
+            tick.wait(0.02)
 
     # --- processes ---------------------------------------------------------------------------
 
@@ -236,14 +257,32 @@ class World:
         assert not left, f"survived the run: {[_cmdline(process) for process in left]}"
 
     def named(self, name: str) -> list[psutil.Process]:
-        """The processes of this world with ``name`` in their command line."""
-        return [process for process in self.processes() if name in " ".join(_cmdline(process))]
+        """The processes of this world whose program, or its first argument, has this file name."""
+        return [p for p in self.processes() if name in [Path(word).name for word in _cmdline(p)[:2]]]
+
+    def agent(self) -> psutil.Process:
+        """The one OpenCode process."""
+        (process,) = [p for p in self.processes() if _program(p).startswith("opencode")]
+        return process
+
+    def supervisor(self) -> psutil.Process:
+        """The one loopguard process."""
+        (process,) = [p for p in self.processes() if _cmdline(p)[:3] == list(LOOPGUARD)]
+        return process
 
     def _is_ours(self, process: psutil.Process) -> bool:
         try:
             return process.environ().get(_MARK) == self._mark and process.status() != psutil.STATUS_ZOMBIE
         except psutil.Error:
             return False
+
+
+def _program(process: psutil.Process) -> str:
+    """The file name of what a process really executes."""
+    try:
+        return Path(process.exe()).name
+    except psutil.Error:
+        return ""
 
 
 def _cmdline(process: psutil.Process) -> list[str]:

@@ -106,9 +106,9 @@ def test_a_check_grants_nothing_and_a_decision_one_fresh_cycle(played: Played) -
 
 
 def test_the_person_is_told_without_the_arguments(played: Played) -> None:
-    assert "bash" in played.result.err
-    assert "3 times" in played.result.err
-    assert "TRACES" not in played.result.err.replace(played.world.model.url, "")
+    told = [line for line in played.result.err.splitlines() if line.startswith("loopguard: ")]
+    assert sum("bash was called 3 times" in line for line in told) == 4
+    assert not any("TRACES" in line for line in told)
 
 
 def test_built_in_question_about_repetitions_never_stalls(played: Played) -> None:
@@ -134,7 +134,8 @@ def test_custom_tool_of_the_smoke_test(world: World) -> None:
     (tools / "telegram_status.js").write_text(STATUS_TOOL)
     status, other = reply(Call(tool="telegram_status")), reply(Call(tool="glob", args={"pattern": "*.md"}))
     world.model.behave([turn(status, status, status, other, other, other, say("Tested."))])
-    assert world.guard("opencode", "run", "test the guard").wait().code == 0
+    command = ("opencode", "run", "test the guard")
+    assert world.guard(*command, options=["--preset", "infinity"]).wait().code == 0
     read = [exchange.request.results[0] for exchange in world.model.chats()[1:]]
     assert [refused(text) for text in read] == [False, False, True, False, False, True]
     assert world.count("status") == 2
@@ -159,7 +160,7 @@ def test_a_child_session_has_counters_of_its_own(world: World) -> None:
             ),
         ]
     )
-    assert world.guard("opencode", "run", "delegate").wait().code == 0
+    assert world.guard("opencode", "run", "delegate", options=["--preset", "infinity"]).wait().code == 0
     parent = world.model.chats()[0].session
     read = {True: list[bool](), False: list[bool]()}
     for exchange in world.model.chats():

@@ -117,6 +117,6 @@ def test_stopping_says_why(endless: Played) -> None:
 
 def test_without_recovery_the_run_stops_at_once(world: World) -> None:
     world.model.behave([turn(on_and_on(CONTAINERS))])
-    result = world.guard("opencode", "run", "go", options=["--no-recovery"]).wait()
+    result = world.guard("opencode", "run", "go", options=["--set", "guard.recovery.enabled=false"]).wait()
     assert result.code == 80
     assert len(world.model.chats()) == 1
