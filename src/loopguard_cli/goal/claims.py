@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from loopguard_cli.goal.markers import has_substance
+from loopguard_cli.goal.markers import has_words
 from loopguard_cli.goal.model import MAX_EVIDENCE
 
 MAX_TEXT = 500
@@ -91,7 +91,7 @@ def render(value: object) -> str:
 
 
 def _summary(value: object) -> str:
-    if not isinstance(value, str) or not has_substance(value):
+    if not isinstance(value, str) or not has_words(value):
         raise InvalidClaim(Fault.SUMMARY_REQUIRED)
     return _text(value, MAX_TEXT, Fault.SUMMARY_TOO_LONG)
 

@@ -40,7 +40,8 @@ def fold(books: Mapping[SessionId, Book], records: Iterable[GoalRecord]) -> tupl
             continue
         if isinstance(payload, r.Attached):
             source = SessionId(payload.source)
-            state[record.session] = _joined(state.pop(source, Book()), state.get(record.session, Book()))
+            own = state.get(record.session, Book())
+            state[record.session] = join(state.pop(source, Book()), own, payload.at)
         elif isinstance(payload, r.Snapshot):
             state[record.session] = payload.book
         else:
@@ -65,18 +66,19 @@ def evolve(book: Book, record: GoalRecord, kind: Kind, payload: r.Payload) -> Bo
             goal = _focused(goal, payload)
             return replace(_put(book, goal), focus=goal.id)
     change = CHANGES.get(kind)
-    return _put(book, change(goal, payload, record.detail) if change else goal)
+    return _put(book, change(goal, payload) if change else goal)
 
 
 # --- whole books -------------------------------------------------------------------------------
 
 
-def _joined(waiting: Book, own: Book) -> Book:
-    """Goals that waited for a session come behind its own and have the focus."""
+def join(waiting: Book, own: Book, at: float) -> Book:
+    """Goals that waited for a session come behind its own and have the focus; their time begins."""
     if not waiting.goals:
         return own
     idle = tuple(_stopped(g, StopReason.BACKGROUNDED, g.seen) if g.active else g for g in own.goals)
-    return replace(own, goals=(*idle, *waiting.goals), focus=waiting.focus, ordered=waiting.ordered)
+    begun = tuple(replace(g, since=at, elapsed=0.0, seen=at) if g.active else g for g in waiting.goals)
+    return replace(own, goals=(*idle, *begun), focus=waiting.focus, ordered=waiting.ordered)
 
 
 def _set(book: Book, record: GoalRecord, p: r.Set) -> Book:
@@ -189,18 +191,18 @@ def _reopened(goal: Goal, at: float) -> Goal:
     return replace(goal, stop=StopReason.NONE, blocker="", since=goal.since or at, claim="", pending=False)
 
 
-def _stop(goal: Goal, p: Any, detail: str) -> Goal:
-    stopped = _stopped(goal, p.reason, p.at)
+def _stop(goal: Goal, p: Any) -> Goal:
+    stopped = replace(_stopped(goal, p.reason, p.at), blocker="")
     if p.handoff:
         stopped = replace(stopped, handoff_sent=True, claim=p.claim)
     return stopped
 
 
-def _block(goal: Goal, p: Any, detail: str) -> Goal:
-    return replace(_stopped(goal, StopReason.BLOCKED, p.at), blocker=p.blocker or detail)
+def _block(goal: Goal, p: Any) -> Goal:
+    return replace(_stopped(goal, StopReason.BLOCKED, p.at), blocker=p.blocker or goal.history[-1].detail)
 
 
-def _edit(goal: Goal, p: Any, detail: str) -> Goal:
+def _edit(goal: Goal, p: Any) -> Goal:
     edited = replace(
         goal,
         objective=goal.objective if p.objective is None else p.objective,
@@ -215,7 +217,7 @@ def _edit(goal: Goal, p: Any, detail: str) -> Goal:
     return replace(_reopened(edited, p.at), handoff_sent=False, beneath=StopReason.NONE)
 
 
-def _resume(goal: Goal, p: Any, detail: str) -> Goal:
+def _resume(goal: Goal, p: Any) -> Goal:
     return replace(
         goal,
         run=goal.run + 1,
@@ -236,7 +238,7 @@ def _resume(goal: Goal, p: Any, detail: str) -> Goal:
     )
 
 
-def _background(goal: Goal, p: Any, detail: str) -> Goal:
+def _background(goal: Goal, p: Any) -> Goal:
     beneath = goal.beneath if goal.stop is StopReason.BACKGROUNDED else goal.stop
     return replace(_stopped(goal, StopReason.BACKGROUNDED, p.at), beneath=beneath)
 
@@ -247,33 +249,33 @@ def _focused(goal: Goal, p: r.Focused) -> Goal:
     return replace(_reopened(goal, p.at), beneath=StopReason.NONE)
 
 
-def _claim(goal: Goal, p: Any, detail: str) -> Goal:
-    return replace(goal, claim=p.claim, pending=True)
+def _claim(goal: Goal, p: Any) -> Goal:
+    return replace(goal, claim=p.claim, pending=bool(p.claim))
 
 
-def _continue(goal: Goal, p: Any, detail: str) -> Goal:
+def _continue(goal: Goal, p: Any) -> Goal:
     return replace(goal, turns=goal.turns + (1 if p.counted else 0), continued=p.at, pending=False)
 
 
-def _fail(goal: Goal, p: Any, detail: str) -> Goal:
+def _fail(goal: Goal, p: Any) -> Goal:
     return replace(goal, claim="", pending=False) if p.release else goal
 
 
-def _recover(goal: Goal, p: Any, detail: str) -> Goal:
+def _recover(goal: Goal, p: Any) -> Goal:
     # A claimed prompt may have been sent before the end: it counts, so that no budget grows by a crash.
     turns = goal.turns + (1 if goal.pending else 0)
     # The clock stood still from the last thing that is known.
     return replace(_stopped(goal, StopReason.RECOVERED, goal.seen), turns=turns, seen=p.at)
 
 
-def _mark(goal: Goal, p: Any, detail: str) -> Goal:
+def _mark(goal: Goal, p: Any) -> Goal:
     checkpoints = goal.checkpoints
     if p.text:
         checkpoints = (*checkpoints, Checkpoint(p.at, p.text))[-MAX_CHECKPOINTS:]
     return replace(goal, checkpoints=checkpoints, last_message=p.message, last_text=p.digest)
 
 
-CHANGES: dict[Kind, Callable[[Goal, Any, str], Goal]] = {
+CHANGES: dict[Kind, Callable[[Goal, Any], Goal]] = {
     Kind.PAUSED: _stop,
     Kind.LIMIT: _stop,
     Kind.WRAPUP: _stop,

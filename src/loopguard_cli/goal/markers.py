@@ -40,13 +40,16 @@ class Claim(msgspec.Struct, frozen=True):
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _MARKER = re.compile(r"(?:\[goal:(complete|blocked)\]|goal:(complete|blocked))", re.IGNORECASE)
 _ANY_MARKER = re.compile(r"\[?\s*goal:(?:complete|blocked|evidence)\s*\]?:?", re.IGNORECASE)
-_BRACKETED = re.compile(r"\[?\s*goal:evidence\s*\][\s:–—-]+(.*)", re.IGNORECASE)
+_DASHES = "\u2013\u2014-"
+_BRACKETED = re.compile(rf"\[?\s*goal:evidence\s*\][\s:{_DASHES}]+(.*)", re.IGNORECASE)
 # Without a closing bracket a dash may belong to a word ("goal:evidence-based").
-_BARE = re.compile(r"\[?\s*goal:evidence(?:\s*:[\s:–—-]*|\s+[:–—-]*\s*|[–—-]+\s+)(.*)", re.IGNORECASE)
+_BARE = re.compile(
+    rf"\[?\s*goal:evidence(?:\s*:[\s:{_DASHES}]*|\s+[:{_DASHES}]*\s*|[{_DASHES}]+\s+)(.*)", re.IGNORECASE
+)
 _EVIDENCE_ALONE = re.compile(r"\[?\s*goal:evidence\s*\]?\s*:?", re.IGNORECASE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _EMPTY = re.compile(
-    r"(?:none|nothing|n/?a|tbd|todo|pending|unknown|evidence|done|see above|"
+    r"(?:none|nothing|n/?a|tbd|todo|pending|unknown|see above|"
     r"(?:not(?: yet)? |un)(?:verified|tested|checked|run)|<[^<>]*>)\W*",
     re.IGNORECASE,
 )
@@ -69,7 +72,12 @@ def read(text: str) -> Claim:
 
 def has_substance(text: str) -> bool:
     """At least one letter or digit, and more than a stock phrase for "nothing"."""
-    return any(c.isalnum() for c in text) and _EMPTY.fullmatch(text.strip()) is None
+    return has_words(text) and _EMPTY.fullmatch(text.strip()) is None
+
+
+def has_words(text: str) -> bool:
+    """At least one letter or digit, in any script."""
+    return any(c.isalnum() for c in text)
 
 
 def _open_fence(lines: list[str]) -> int | None:

@@ -116,6 +116,7 @@ class Resumed(Payload, frozen=True, kw_only=True, omit_defaults=True):
 
 class Claimed(Payload, frozen=True, kw_only=True, omit_defaults=True):
     claim: str = ""
+    """Message that a prompt is about to answer; empty: the claim is given back."""
 
 
 class Continued(Payload, frozen=True, kw_only=True, omit_defaults=True):

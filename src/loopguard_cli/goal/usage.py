@@ -101,3 +101,8 @@ def _sum(usage: Usage, before: UsageReported | None, report: UsageReported) -> U
         known = (before.cost if before else None) or 0.0
         cost = round((cost or 0.0) + max(0.0, report.cost - known), 10)
     return Usage(**sums, cost=cost)
+
+
+def whole(value: object) -> int:
+    """A number of tokens as an agent reports it; what is none counts as 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
