@@ -204,6 +204,14 @@ def test_per_tool_thresholds_and_ignored_tools_hold_here_too() -> None:
     assert [sitting.call("probe", {}, "x") for _ in range(20)] == [ALLOW] * 20
 
 
+@pytest.mark.parametrize("limit", [2, 5, 50, 300])
+def test_any_threshold_is_kept_exactly(limit: int) -> None:
+    sitting = Sitting("balanced", f"calls.repeat_threshold={limit}", "rules.no-novelty=off")
+    said = [sitting.bash("python x.py", "7") for _ in range(limit)]
+    assert said.index(BLOCK) == limit - 1
+    assert sitting.findings[-1].count == limit
+
+
 def test_after_a_recovery_the_blocked_call_is_still_known(sitting: Sitting) -> None:
     for _ in range(3):
         sitting.bash("python x.py", "7")

@@ -8,7 +8,7 @@ from typing import Any
 from loopguard_cli.core.events import Event, Origin, SessionGone, Status, StatusChanged, UserSpoke
 from loopguard_cli.core.findings import CallView, Finding
 from loopguard_cli.core.ids import CallId, CallKey, SessionId
-from loopguard_cli.core.settings import GuardSettings, Preset
+from loopguard_cli.core.settings import CallSettings, GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet
 from loopguard_cli.detect.consecutive import ConsecutiveCall
 from loopguard_cli.detect.cycles import ExactCycle, NoisyCycle, OutcomeCycle
@@ -51,7 +51,7 @@ class CallRules(Quiet):
     """All rules about the calls of one session."""
 
     def __init__(self, session: SessionId, settings: GuardSettings) -> None:
-        self.journal = Journal()
+        self.journal = Journal(_reach(settings.calls))
         self._settings = settings
         self._scene = Scene(session, settings.calls, self.journal, Standing())
         self._rules = [make(self._scene) for make in RULES[settings.preset]]
@@ -89,6 +89,7 @@ class CallRules(Quiet):
 
     def reconfigure(self, settings: GuardSettings) -> None:
         self._scene.settings = settings.calls
+        self.journal.keep(_reach(settings.calls))
         self._decisions.locale = settings.locale
         if settings.preset is not self._settings.preset:
             self._rules = [make(self._scene) for make in RULES[settings.preset]]
@@ -159,3 +160,8 @@ class CallRules(Quiet):
             ok=call.ok if call.complete else None,
             outcome=digest(call.raw.encode()) if call.complete else "",
         )
+
+
+def _reach(settings: CallSettings) -> int:
+    """How many of the latest calls the rules look at with these thresholds."""
+    return max(settings.frequency_window, settings.max_cycle_length * (settings.cycle_repeats + 1))

@@ -45,6 +45,9 @@ class OutcomeFrequency(Plain):
         limit = settings.frequency_threshold
         if line.asked < limit or call.kind in (Kind.MOVE, Kind.NOTE) or is_waiting(call, line):
             return
+        if self.scene.journal.row_length >= limit:
+            # In a row it is another rule's matter, with another threshold.
+            return
         past = self.scene.journal.unchanged(call)
         latest = tail(self.scene.journal.recent, settings.frequency_window)
         since = latest[0].asked_seq

@@ -147,8 +147,9 @@ class Call:
         self.output = event.output[: outcomes.KEPT]
         self.complete = not self.cancelled
 
-    def forget_output(self) -> None:
-        self.output = None
+    def slim(self) -> None:
+        """Keep only what is needed to tell it from others: it is no longer among the latest."""
+        self.output = self._arguments = None
 
     def pending(self) -> bool:
         """Its answer says that something is still under way."""
@@ -190,7 +191,7 @@ class Call:
 class Line:
     """What is known of one key."""
 
-    __slots__ = ("asked", "degree", "last", "outcomes", "same", "unchanged")
+    __slots__ = ("asked", "degree", "last", "outcomes", "repeats", "same", "unchanged")
 
     def __init__(self) -> None:
         self.asked = 0
@@ -198,7 +199,10 @@ class Line:
         self.last: Call | None = None
         """The latest with an outcome."""
         self.same: list[Call] = []
-        """The latest ones whose outcomes agree and between which nothing changed, oldest first."""
+        """The latest ones whose outcomes agree and between which nothing changed, oldest first;
+        of many, the first and the latest."""
+        self.repeats = 0
+        """How many they are."""
         self.degree = Sameness.EQUAL
         """The weakest agreement among them."""
         self.unchanged = 0
@@ -207,19 +211,21 @@ class Line:
         """How many times the outcome was another than the one before."""
 
 
-SAME_KEPT = 40
+SAME_KEPT = 16
 
 
 class Journal:
     """All calls of a session, fed by `apply`."""
 
-    def __init__(self) -> None:
-        self.recent: deque[Call] = deque(maxlen=RECENT)
+    def __init__(self, recent: int = RECENT) -> None:
+        self.recent: deque[Call] = deque(maxlen=max(recent, RECENT))
         """Counted calls, oldest first, the one being asked for included; refused ones are taken out."""
         self.open: OrderedDict[CallId, Call] = OrderedDict()
         self.lines: OrderedDict[CallKey, Line] = OrderedDict()
         self.row: list[Call] = []
-        """The latest calls, as far as they have one key."""
+        """The latest calls, as far as they have one key; of many, the first and the latest."""
+        self.row_length = 0
+        """How many they are."""
         self.turn = 0
         self.since_resume = RECENT
         """Calls asked for since a recovery continued the turn, at most `RECENT`."""
@@ -282,6 +288,11 @@ class Journal:
             self._withdraw(refused)
         return refused
 
+    def keep(self, recent: int) -> None:
+        """Remember this many of the latest calls from now on, if it is more than usual."""
+        if max(recent, RECENT) != self.recent.maxlen:
+            self.recent = deque(self.recent, maxlen=max(recent, RECENT))
+
     def resume(self) -> None:
         """The turn was cut off and goes on: old calls count, but do not convict by themselves."""
         self.since_resume = 0
@@ -299,7 +310,7 @@ class Journal:
         kept = [other for other in self.recent if other.key != call.key or other is call]
         self.recent.clear()
         self.recent.extend(kept)
-        self.row = [call]
+        self.row, self.row_length = [call], 1
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -352,22 +363,25 @@ class Journal:
             self.open.popitem(last=False)
         self.recent.append(call)
         if len(self.recent) > READABLE:
-            self.recent[-READABLE - 1].forget_output()
+            self.recent[-READABLE - 1].slim()
         return call
 
     def _follow(self, call: Call) -> None:
         row = self.row
         if row and row[0].key != call.key:
             row.clear()
+        self.row_length = self.row_length + 1 if row else 1
         if len(row) >= SAME_KEPT:
             del row[1]
         row.append(call)
 
     def _withdraw(self, call: Call) -> None:
         self.line(call.key).asked -= 1
-        for calls in (self.recent, self.row):
-            if call in calls:
-                calls.remove(call)
+        if call in self.recent:
+            self.recent.remove(call)
+        if call in self.row:
+            self.row.remove(call)
+            self.row_length -= 1
 
     def _ended(self, call: Call) -> None:
         if not call.complete:
@@ -384,7 +398,9 @@ class Journal:
             line.degree = min(line.degree, degree)
         else:
             line.same.clear()
+            line.repeats = 0
             line.degree = Sameness.EQUAL
+        line.repeats += 1
         if len(line.same) >= SAME_KEPT:
             del line.same[1]
         line.same.append(call)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from loopguard_cli.core.findings import Action, Finding
-from loopguard_cli.detect.journal import PATIENCE, Call, Line
+from loopguard_cli.detect.journal import PATIENCE, Call
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
@@ -34,6 +34,9 @@ MOVES = 6
 
 ALIKE = 4
 """Equal calls in a row whose outcomes differ in numbers only."""
+
+SLOW = 10.0
+"""Seconds; a call that works that long and then reports another number gets on."""
 
 REPEATED_TEXT = 4
 """Equal calls in a row with equal text before each, whatever came back."""
@@ -50,17 +53,17 @@ class Unchanged(Plain):
         limit = scene.threshold(call.tool, scene.settings.repeat_threshold)
         if call.kind is Kind.MOVE:
             limit = max(limit, MOVES)
-        same = self._same(call)
+        same, repeats = self._same(call)
         row = _recent([past for past in scene.journal.row if past is not call], call)
-        in_row = len(row) >= limit - 1
-        if in_row and len(same) >= limit - 1:
-            yield self._refusal(call, same, line, limit, now, hard=limit)
+        in_row = bool(row) and scene.journal.row_length >= limit
+        if in_row and repeats >= limit - 1:
+            yield self._refusal(call, same, repeats + 1, limit, now)
         elif in_row and call.kind is Kind.EDIT:
-            yield self._refusal(call, row, line, limit, now, hard=limit)
-        elif len(same) >= limit and all(past.failed for past in same[-limit:]):
-            yield self._refusal(call, same, line, limit + 1, now, hard=limit + 1)
+            yield self._refusal(call, row, scene.journal.row_length, limit, now)
+        elif repeats >= limit and all(past.failed for past in same):
+            yield self._refusal(call, same, repeats + 1, limit + 1, now)
         elif same and self._still_refused(call):
-            yield self._refusal(call, same, line, limit, now, hard=0)
+            yield self._refusal(call, same, repeats + 1, 0, now)
         else:
             yield from self._alike(call, row, now)
 
@@ -71,14 +74,17 @@ class Unchanged(Plain):
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _same(self, call: Call) -> list[Call]:
-        """Earlier calls with this key between which, and since which, nothing changed."""
+    def _same(self, call: Call) -> tuple[list[Call], int]:
+        """Earlier calls with this key between which, and since which, nothing changed; how many."""
         journal = self.scene.journal
         past = journal.unchanged(call)
-        past += [one for one in journal.open.values() if one.key == call.key and one is not call]
+        count = journal.line(call.key).repeats if past else 0
+        pending = [one for one in journal.open.values() if one.key == call.key and one is not call]
         if call.kind is Kind.READ:
-            past = [one for one in past if one.round != call.round]
-        return past
+            together = sum(one.round == call.round for one in past)
+            past, count = past[: len(past) - together], count - together
+            pending = []
+        return past + pending, count + len(pending)
 
     def _still_refused(self, call: Call) -> bool:
         standing, journal = self.scene.standing, self.scene.journal
@@ -87,23 +93,23 @@ class Unchanged(Plain):
         standing.lift(call.key)
         return False
 
-    def _refusal(
-        self, call: Call, proof: Sequence[Call], line: Line, limit: int, now: float, *, hard: int
-    ) -> Finding:
+    def _refusal(self, call: Call, proof: Sequence[Call], count: int, limit: int, now: float) -> Finding:
+        """Refuse ``call``; only a hint where outcomes agree no more than nearly, and for the first time."""
         scene = self.scene
-        calls = [*proof, call]
-        steady = line.degree is Sameness.EQUAL or len(calls) > hard
-        if steady:
+        sure = scene.journal.line(call.key).degree is Sameness.EQUAL or count > limit
+        if sure:
             scene.standing.block(call.key, scene.journal.changes)
+        calls = [*proof, call]
         window = scene.settings.repeat_window_seconds
-        quick = now - calls[-min(limit, len(calls))].asked_at <= window
+        since = calls[-min(limit or count, len(calls))]
         return scene.finding(
-            "repeat-call" if quick else "consecutive-call",
-            Action.BLOCK if steady else Action.NUDGE,
+            "repeat-call" if now - since.asked_at <= window else "consecutive-call",
+            Action.BLOCK if sure else Action.NUDGE,
             call,
             calls,
             now,
-            threshold=limit,
+            count=count,
+            threshold=limit or scene.threshold(call.tool, scene.settings.repeat_threshold),
             window_seconds=window,
         )
 
@@ -116,8 +122,10 @@ class Unchanged(Plain):
         while alike < len(done) and done[-alike].sameness(done[-alike - 1]) >= Sameness.ALIKE:
             alike += 1
         limit = 3 if call.kind is Kind.READ or (done and done[-1].failed) else ALIKE
-        slow = done and done[-1].ended_at - done[-1].asked_at > 10.0
-        if alike + 1 >= limit and not slow:
+        slow = done and done[-1].ended_at - done[-1].asked_at > SLOW
+        # Equal ones are the matter of the refusals above, whose threshold the user may have raised.
+        varied = any(one.raw != done[-1].raw for one in done[-alike:])
+        if alike + 1 >= limit and varied and not slow:
             yield self._nudge(call, [*done[-alike:], call], now, limit)
             return
         texts = [past.said for past in row[-REPEATED_TEXT + 1 :]]
