@@ -13,7 +13,7 @@ help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
 
 demo: $(READY) agents ## Watch a looping agent being stopped and set to work again.
-	$(BIN)/loopguard demo
+	PATH="$(CURDIR)/.agents/opencode/node_modules/.bin:$$PATH" $(BIN)/loopguard demo
 
 test: lint types unit real ## Check and test everything; what is skipped is said.
 

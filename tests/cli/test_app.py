@@ -107,6 +107,7 @@ def test_a_wrong_command_line_is_one_line_naming_the_nearest_right_one(
 
 
 def test_the_names_of_commands_are_completed_with_their_summaries() -> None:
-    context = command_tree().make_context("loopguard", [], resilient_parsing=True)
-    found = {item.value: item.help for item in command_tree().shell_complete(context, "")}
+    tree = command_tree()
+    context = tree.make_context("loopguard", [], resilient_parsing=True)
+    found = {item.value: item.help for item in tree.shell_complete(context, "")}
     assert {entry.name: entry.summary for entry in COMMANDS}.items() <= found.items()
