@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from loopguard_cli.core.records import CallSeen, Generation, GoalRecord, Record, RecordsLost
+from loopguard_cli.core.records import CallSeen, Generation, GoalRecord, Record, RecordsLost, UserTurn
 from loopguard_cli.errors import StoreError
 from loopguard_cli.goal.evolve import fold
 from loopguard_cli.goal.records import Cleared, Kind, Set, pack
@@ -427,6 +429,39 @@ def test_a_full_disk_is_reported_once_and_leaves_nothing_half_written(
         disk.room = None
         ledger.append(seen(4))
     assert [e.record for e in store.entries()] == [seen(1), RecordsLost(count=2), seen(4)]
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from loopguard_cli.core.records import UserTurn
+from loopguard_cli.errors import StoreError
+from loopguard_cli.store.ledger import Ledger
+
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+with Ledger.open(Path(sys.argv[1]), run="r") as ledger:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    written = 0
+    try:
+        while True:
+            ledger.append(UserTurn(session="s"))
+            written += 1
+    except StoreError as error:
+        print(written, error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    ledger.append(UserTurn(session="s"))
+"""
+
+
+def test_the_kernels_own_limit_leaves_whole_lines_only(store: Store) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(store.path)], capture_output=True, text=True, check=True
+    )
+    written, _, complaint = done.stdout.strip().partition(" ")
+    assert complaint.startswith(f"cannot write to {store.path}")
+    assert store.damage() == []
+    kinds = [type(entry.record) for entry in store.entries()]
+    assert kinds == [UserTurn] * int(written) + [RecordsLost, UserTurn]
 
 
 def test_a_record_that_must_be_on_disk_always_says_when_it_is_not(store: Store, disk: Disk) -> None:

@@ -11,11 +11,15 @@ from pathlib import Path
 
 import msgspec
 
+from loopguard_cli.core.effects import TakeLease
+from loopguard_cli.core.events import LeaseSettled
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.records import GoalRecord
+from loopguard_cli.errors import StoreError
 from loopguard_cli.goal.evolve import Books, fold
 from loopguard_cli.goal.model import Book
 from loopguard_cli.goal.records import Kind, Snapshot, pack
+from loopguard_cli.store.lease import Leases
 from loopguard_cli.store.lines import Damage
 from loopguard_cli.store.reading import read_state
 
@@ -45,3 +49,17 @@ def stored_goals(path: Path) -> StoredGoals:
         elif isinstance(item.record, GoalRecord):
             records.append(item.record)
     return StoredGoals(records=tuple(records), damage=tuple(damage))
+
+
+def settle_lease(path: Path, leases: Leases, wish: TakeLease, now: float) -> LeaseSettled:
+    """Perform `TakeLease` in the state folder ``path``. Never raises; ``now`` is Unix time."""
+    try:
+        refusal = leases.acquire(wish.session)
+        if refusal is not None:
+            return LeaseSettled(session=wish.session, effect=wish.effect, ok=False, error=refusal.text)
+        stored = stored_goals(path)
+    except StoreError as error:
+        return LeaseSettled(session=wish.session, effect=wish.effect, ok=False, error=str(error))
+    known = wish.session in stored.books()
+    records = (stored.snapshot(wish.session, now),) if known else ()
+    return LeaseSettled(session=wish.session, effect=wish.effect, ok=True, records=records)
