@@ -6,6 +6,8 @@ Order matters only for findings of the same event: earlier ones come first.
 from __future__ import annotations
 
 from loopguard_cli.detect.base import Family
+from loopguard_cli.detect.responses import responses
+from loopguard_cli.detect.text import streamed_text
 
-TEXT_FAMILIES: tuple[Family, ...] = ()
+TEXT_FAMILIES: tuple[Family, ...] = (streamed_text, responses)
 """Rules about what the assistant writes and thinks."""

@@ -1,0 +1,229 @@
+"""templated-text, near-duplicate and stale-reasoning: text that goes on without saying anything new.
+
+All three are guesses from wording and only ever nudge. Code, quotes and tables are left out, numbers
+that stand alone are masked, and a heading that was not there before means that a document moves on,
+not that it loops.
+
+- *templated-text* (ours): 32 lines in a row of 320 characters and more are at most 12 but for their
+  numbers: counters, retries, words drawn from a small set.
+- *near-duplicate* (after oh-my-pi, which found no false alarm on 13,500 blocks at 4 segments): 5 of 16
+  segments of 60 to 700 characters share at least 80 % of their word trigrams with one of them.
+- *stale-reasoning* (after oh-my-pi; the longest honest run in 536,000 blocks of reasoning was 7): 10
+  segments of reasoning in a row with at most 20 % words that the 8 before did not have, and no new
+  path or identifier among these.
+
+Looked at every 16 sentences, and closely only when these hold few words that are new.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from loopguard_cli.core.findings import Action
+from loopguard_cli.detect.repetition import Repetition, digest_text
+from loopguard_cli.detect.sentences import Line, Sentence
+from loopguard_cli.detect.substance import looks_like_code
+
+TEMPLATED = "templated-text"
+NEAR_DUPLICATE = "near-duplicate"
+STALE = "stale-reasoning"
+
+BATCH = 16
+
+LINES = 32
+MIN_CHARS = 320
+MAX_TEMPLATES = 12
+
+MIN_SEGMENT = 60
+MAX_SEGMENT = 700
+SEGMENTS = 16
+CLUSTER = 5
+SIMILARITY = 0.8
+
+STALE_RUN = 10
+BEFORE = 8
+MAX_NEW = 0.2
+
+MAX_CODE = 0.25
+"""Share of lines that look like code, data or a log, from which on a text is none of our business."""
+MIN_LETTERS = 0.5
+
+_REMEMBERED = 192
+"""Sentences kept for the close look: segments enough for the longest rule."""
+_FAMILIAR = 0.15
+_SAMPLED = 3
+"""Share of new words up to which a batch deserves the close look."""
+
+_NUMBER = re.compile(r"(?<![\w.#/-])\d[\d.,:]*(?![\w/-])")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_SYNTAX = re.compile(r"[{}<>=|\\\"]|\w\(|[;,\[(]$")
+_IDENTIFIER = re.compile(r"[\d_/\\.]|\(\)")
+
+_Trigrams = frozenset[tuple[str, str, str]]
+
+
+def template(key: str) -> str:
+    """``key`` without the numbers that stand alone; those inside names and paths stay."""
+    return _NUMBER.sub("#", key) if _DIGIT.search(key) else key
+
+
+class Paragraphs:
+    """One channel of one message since the last tool call."""
+
+    def __init__(self, *, reasoning: bool) -> None:
+        self._reasoning = reasoning
+        self._told: set[str] = set()
+        self._recent: deque[Sentence] = deque(maxlen=_REMEMBERED)
+        self._waiting = 0
+        """Sentences since the last look."""
+        self._words: tuple[set[str], set[str]] = (set(), set())
+        """Of the latest batches and of those before."""
+        self._batches = 0
+
+    def clear(self) -> None:
+        """Something was done: what comes is a new beginning."""
+        self._recent.clear()
+        self._waiting = self._batches = 0
+        self._words = (set(), set())
+
+    def add(self, sentences: Iterable[Sentence]) -> Sequence[Repetition]:
+        """Take completed sentences in; each rule speaks once per message."""
+        found: list[Repetition] = []
+        for sentence in sentences:
+            self._recent.append(sentence)
+            self._waiting += 1
+            if self._waiting == BATCH:
+                self._waiting = 0
+                for repetition in self._look():
+                    if repetition.rule not in self._told:
+                        self._told.add(repetition.rule)
+                        found.append(repetition)
+        return found
+
+    def _look(self) -> Iterator[Repetition]:
+        recent = list(self._recent)
+        # A sample suffices to tell whether the text moves on.
+        words = set(" ".join([one.key for one in recent[-BATCH::_SAMPLED]]).split())
+        new = len(words - self._words[0] - self._words[1])
+        self._words[0].update(words)
+        self._batches += 1
+        if self._batches % 4 == 0:
+            self._words = (set(), self._words[0])
+        yield from self._templated(recent[-LINES:])
+        if new <= _FAMILIAR * len(words):
+            segments = list(_segments(recent))
+            yield from _near_duplicate(segments)
+            if self._reasoning:
+                yield from _stale(segments)
+
+    def _templated(self, lines: list[Sentence]) -> Iterator[Repetition]:
+        if len(lines) < LINES or TEMPLATED in self._told:
+            return
+        templates: set[str] = set()
+        for one in lines:
+            templates.add(one.key if one.line is Line.HEADING else template(one.key))
+            if len(templates) > MAX_TEMPLATES:
+                return
+        if sum(len(one.key) for one in lines) < MIN_CHARS:
+            return
+        if any(one.line is Line.TABLE for one in lines):
+            return
+        if sum(map(_wordless, templates)) <= MAX_CODE * len(templates):
+            facts = {"lines": len(lines), "distinct": len(templates)}
+            yield _repetition(TEMPLATED, "\n".join(sorted(templates)), lines, facts)
+
+
+# --- segments --------------------------------------------------------------------------------
+
+
+class _Segment(msgspec.Struct, gc=False):
+    words: tuple[str, ...]
+    last: Sentence
+
+    def trigrams(self) -> _Trigrams:
+        words = self.words
+        return frozenset(zip(words, words[1:], words[2:], strict=False))
+
+
+def _segments(sentences: list[Sentence]) -> Iterator[_Segment]:
+    """The paragraphs since the last heading that was new, long ones cut."""
+    headings: set[str] = set()
+    begin = 0
+    for at, one in enumerate(sentences):
+        if one.line is Line.HEADING and one.key not in headings:
+            headings.add(one.key)
+            begin = at + 1
+    group: list[Sentence] = []
+    chars = 0
+    for one in sentences[begin:]:
+        if one.line is Line.TABLE or looks_like_code(one.key):
+            continue
+        if group and (
+            one.paragraph != group[0].paragraph or one.part != group[0].part or chars >= MAX_SEGMENT
+        ):
+            if chars >= MIN_SEGMENT:
+                yield _segment(group)
+            group, chars = [], 0
+        group.append(one)
+        chars += len(one.key)
+
+
+def _segment(group: list[Sentence]) -> _Segment:
+    words = template(" ".join(one.key for one in group)).split()
+    return _Segment(tuple(words), group[-1])
+
+
+def _near_duplicate(segments: list[_Segment]) -> Iterator[Repetition]:
+    latest = segments[-SEGMENTS:]
+    if len(latest) < CLUSTER:
+        return
+    trigrams = [segment.trigrams() for segment in latest]
+    own = trigrams[-1]
+    alike = [one for one, other in zip(latest, trigrams, strict=True) if _jaccard(own, other) >= SIMILARITY]
+    if len(alike) >= CLUSTER:
+        yield _of_segments(NEAR_DUPLICATE, alike)
+
+
+def _stale(segments: list[_Segment]) -> Iterator[Repetition]:
+    if len(segments) < STALE_RUN + 1:
+        return
+    for at in range(len(segments) - STALE_RUN, len(segments)):
+        words = set(segments[at].words)
+        new = words.difference(*(one.words for one in segments[max(0, at - BEFORE) : at]))
+        if len(new) > MAX_NEW * len(words) or any(map(_IDENTIFIER.search, new)):
+            return
+    yield _of_segments(STALE, segments[-STALE_RUN:])
+
+
+def _of_segments(rule: str, segments: list[_Segment]) -> Repetition:
+    what = " ".join(sorted(set(segments[0].words)))
+    return _repetition(rule, what, [one.last for one in segments], {"segments": len(segments)})
+
+
+def _repetition(rule: str, what: str, proof: Sequence[Sentence], facts: dict[str, int]) -> Repetition:
+    return Repetition(
+        rule=rule,
+        proposes=Action.NUDGE,
+        limit=Action.NUDGE,
+        identity=digest_text(what),
+        count=len(proof),
+        events=tuple(one.event for one in proof),
+        part=proof[0].part,
+        keep=proof[0].end,
+        facts=facts,
+    )
+
+
+def _jaccard(one: _Trigrams, other: _Trigrams) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if shared else 0.0
+
+
+def _wordless(line: str) -> bool:
+    """Nothing is said on such a line: code, or a row of numbers."""
+    return len(_LETTER.findall(line)) < MIN_LETTERS * len(line) or _SYNTAX.search(line) is not None

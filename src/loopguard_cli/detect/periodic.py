@@ -1,0 +1,249 @@
+"""char-cycle: the same characters over and over, in text, code and reasoning.
+
+The tail of a growing text is tested at fixed offsets (not at the ends of deltas) for an exact
+period of 1 to 2,000 characters: the latest characters are looked up further back by substring
+search, and the distance, if it is a period, is confirmed by comparing slices. A confirmed cycle is
+followed at the cost of one comparison a stride, so its length is known beyond the tail.
+
+How long a cycle must be depends on what repeats, since honest text has long repetitions too: pixel
+rows and byte tables, base64, rulers, boxes, alignment rows, equal lines of code. For words of prose
+the floors are those that oh-my-pi published and found free of false alarms on 13,500 blocks (units to
+60 characters: 4 copies and 180 characters; longer ones: 3 copies and 1,024); the others are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+import msgspec
+
+from loopguard_cli.core.findings import Action
+from loopguard_cli.detect.repetition import Repetition, digest_text
+from loopguard_cli.detect.substance import looks_like_code
+
+RULE = "char-cycle"
+
+MAX_UNIT = 2_000
+STRIDE = 64
+_PROBE = 64
+_COPIES = 3
+_TAIL = MAX_UNIT * _COPIES + STRIDE
+_CANDIDATES = 3
+
+
+class Matter(Enum):
+    """What a repeated unit consists of."""
+
+    PROSE = "prose"
+    CODE = "code"
+    """Words in fenced code, in a table or in markup."""
+    DATA = "data"
+    """Numbers, hexadecimal digits, constants, unbroken strings."""
+    MARKS = "marks"
+    """Neither letters nor digits."""
+
+
+class Floor(msgspec.Struct, frozen=True):
+    """From when on a cycle counts."""
+
+    copies: int
+    chars: int
+
+    def reached(self, unit: int, run: int) -> bool:
+        return run >= self.chars and run >= self.copies * unit
+
+
+SHORT_UNIT = 60
+
+_NUDGE = {
+    Matter.PROSE: Floor(3, 1_024),
+    Matter.CODE: Floor(6, 2_048),
+    Matter.DATA: Floor(6, 8_192),
+    Matter.MARKS: Floor(6, 4_096),
+}
+_ABORT = {
+    Matter.PROSE: Floor(4, 1_024),
+    Matter.CODE: Floor(12, 8_192),
+    Matter.DATA: Floor(12, 32_768),
+    Matter.MARKS: Floor(12, 8_192),
+}
+_NUDGE_SHORT = {Matter.PROSE: Floor(4, 180)}
+_ABORT_SHORT = {Matter.PROSE: Floor(10, 180)}
+
+# A run of one mark (or two, or three) is no box and no table: rulers end within a few lines.
+_RUN_OF_MARKS = 4
+_NUDGE_RUN = Floor(64, 1_024)
+_ABORT_RUN = Floor(64, 3_072)
+
+_LETTERS = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_CONSTANTS = re.compile(
+    r"\b(?:0x[0-9a-f]*|[0-9a-f]*\d[0-9a-f]*|[a-f]{2}|[a-f]{4}|[a-f]{8}|x[0-9a-f]{2}|null|none|nil|nan|true|false"
+    r"|undefined|void|inf|na|px|em|rem|nop|\w)\b",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"\|.*\||<[a-z/!]|[{}\[\]=]|;\s*$", re.IGNORECASE | re.MULTILINE)
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s", re.MULTILINE)
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
+
+
+class CharCycle:
+    """Follows one part of a message."""
+
+    def __init__(self, part: str, in_code: Callable[[int], bool]) -> None:
+        self._part = part
+        self._in_code = in_code
+        self._tail = ""
+        self._fresh: list[str] = []
+        self._size = 0
+        self._due = STRIDE
+        """Offset of the next test."""
+        self._unit = 0
+        self._began = 0
+        """Offset at which the confirmed cycle begins."""
+        self._matter = Matter.PROSE
+        self._told = Action.ALLOW
+        self._seen: deque[tuple[int, int]] = deque(maxlen=_TAIL // STRIDE)
+        """Offset and sequence number of the latest events that brought a test about."""
+
+    def feed(self, text: str, event: int) -> Sequence[Repetition]:
+        self._fresh.append(text)
+        self._size += len(text)
+        if self._size < self._due:
+            return ()
+        buffer = self._tail + "".join(self._fresh)
+        self._fresh = []
+        self._seen.append((self._size, event))
+        base = self._size - len(buffer)
+        found = []
+        while (due := self._due) <= self._size:
+            end = due - base
+            self._due = due + STRIDE
+            if self._unit and self._goes_on(buffer, end):
+                repetition = self._judge(buffer, base, end)
+            else:
+                probe, lowest = buffer[end - _PROBE : end], max(0, end - _PROBE - MAX_UNIT)
+                at = buffer.rfind(probe, lowest, end - 1) if end > _PROBE else -1
+                if at < 0:
+                    continue
+                repetition = self._begin(buffer, base, end, at)
+            if repetition is not None:
+                found.append(repetition)
+        self._tail = buffer[-_TAIL:]
+        return found
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _goes_on(self, buffer: str, end: int) -> bool:
+        """Whether the confirmed cycle reaches to ``end``; otherwise it is over."""
+        unit, new = self._unit, end - STRIDE
+        if buffer[new - unit : end - unit] == buffer[new:end]:
+            return True
+        self._unit, self._told = 0, Action.ALLOW
+        return False
+
+    def _begin(self, buffer: str, base: int, end: int, at: int) -> Repetition | None:
+        """The text before ``end`` stands at ``at`` once before: see whether that is a cycle."""
+        probe, lowest = buffer[end - _PROBE : end], max(0, end - _PROBE - MAX_UNIT)
+        tries = _CANDIDATES
+        while at >= 0 and tries:
+            unit = end - _PROBE - at
+            began = _run_start(buffer, end, unit)
+            if end - began >= _least(unit):
+                self._unit, self._began = unit, base + began
+                self._matter = matter_of(buffer[end - unit : end])
+                return self._judge(buffer, base, end)
+            tries -= 1
+            at = buffer.rfind(probe, lowest, at + _PROBE - 1)
+        return None
+
+    def _judge(self, buffer: str, base: int, end: int) -> Repetition | None:
+        unit, run = self._unit, base + end - self._began
+        if self._told is Action.ABORT or run < _least(unit):
+            return None
+        matter = self._matter
+        if matter is Matter.PROSE and self._in_code(base + end - 1):
+            matter = Matter.CODE
+        if _floor(_ABORT, _ABORT_SHORT, _ABORT_RUN, matter, unit).reached(unit, run):
+            proposes = Action.ABORT
+        elif _floor(_NUDGE, _NUDGE_SHORT, _NUDGE_RUN, matter, unit).reached(unit, run):
+            proposes = Action.NUDGE
+        else:
+            return None
+        if proposes is self._told:
+            return None
+        self._told = proposes
+        return Repetition(
+            rule=RULE,
+            proposes=proposes,
+            limit=proposes,
+            identity=_identity(buffer[end - unit : end]),
+            count=run // unit,
+            events=tuple(event for offset, event in self._seen if offset > self._began),
+            part=self._part,
+            keep=self._began + unit,
+            facts={"unit": unit, "chars": run},
+        )
+
+
+def matter_of(unit: str) -> Matter:
+    """What ``unit``, standing in a row of its like, consists of (fences not considered)."""
+    row = unit if len(unit) > SHORT_UNIT else unit * (SHORT_UNIT // len(unit) + 2)
+    if not any(char.isalnum() for char in unit):
+        return Matter.MARKS
+    broken = any(char.isspace() for char in unit) or _UNSPACED.search(unit) is not None
+    if not broken or not _LETTERS.search(_CONSTANTS.sub(" ", row)):
+        return Matter.DATA
+    if (
+        looks_like_code(unit.strip())
+        or _MARKUP.search(row)
+        or (len(unit) <= SHORT_UNIT and _ITEM.search(row))
+    ):
+        return Matter.CODE
+    return Matter.PROSE
+
+
+def _floor(
+    normal: dict[Matter, Floor], short: dict[Matter, Floor], marks: Floor, matter: Matter, unit: int
+) -> Floor:
+    if unit <= SHORT_UNIT and matter in short:
+        return short[matter]
+    if unit < _RUN_OF_MARKS and matter is Matter.MARKS:
+        return marks
+    return normal[matter]
+
+
+def _least(unit: int) -> int:
+    """The shortest run that any floor accepts."""
+    if unit <= SHORT_UNIT:
+        return max(180, 4 * unit)
+    return max(1_024, _COPIES * unit)
+
+
+def _run_start(buffer: str, end: int, unit: int) -> int:
+    """Where the longest run of period ``unit`` that ends at ``end`` begins."""
+    # What is known to be periodic grows by doubling; then the last doubling is halved.
+    good, step = end - unit, _PROBE
+    while good > 0:
+        low = max(0, good - step)
+        if buffer[low:good] != buffer[low + unit : good + unit]:
+            break
+        good, step = low, step * 2
+    while step > 1 and good > 0:
+        step //= 2
+        low = max(0, good - step)
+        if buffer[low:good] == buffer[low + unit : good + unit]:
+            good = low
+    return good
+
+
+def _identity(unit: str) -> str:
+    """The same wherever in the unit one begins."""
+    folded = unit.casefold()
+    words = (folded + folded).split()
+    if len(words) > 2:
+        return digest_text(" ".join(sorted(set(words[1:-1]))))
+    turns = (folded[at:] + folded[:at] for at in range(min(len(folded), SHORT_UNIT)))
+    return digest_text(min(turns))

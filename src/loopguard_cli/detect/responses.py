@@ -1,0 +1,295 @@
+"""repeat-response and its relatives: the same answer again, instead of work.
+
+Preset ``pi`` (source: pi-loop-guard): finalised assistant texts are compared as they are; the third
+identical one in a row aborts; the count begins anew when the run settles.
+
+Preset ``balanced`` looks at whole turns, since there each answer meets a new prompt, and asks what the
+prompts and the turns were like:
+
+- *repeat-response*: the same final text in three turns in a row. It aborts when the prompts were the
+  same as well and nothing was done in between (a hook, a "continue" or a "yes" that changes nothing);
+  otherwise somebody may have asked for it, and it nudges.
+- *similar-response* (ours; nudges): turns without a tool call whose final texts have at least 70 % of
+  their words in common with the latest: 3 of the last 4 under one prompt, 4 of the last 6 otherwise.
+- *announcements* (ours; nudges): of the last 12 texts without a tool call at least 9 are repeated ones
+  and at most 7 are distinct: calls are announced and never made.
+- *repeat-reasoning* (after Qwen Code; nudges): the same reasoning in three messages in a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from loopguard_cli.core.events import (
+    Channel,
+    Event,
+    Gap,
+    Origin,
+    ReplyFinished,
+    ReplyStarted,
+    SessionGone,
+    Status,
+    StatusChanged,
+    TextDelta,
+    TextSnapshot,
+    ToolAsked,
+    ToolStarted,
+    UserSpoke,
+)
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.ids import MessageId, SessionId
+from loopguard_cli.core.settings import GuardSettings, Preset
+from loopguard_cli.detect.base import Quiet, evidence
+from loopguard_cli.detect.messages import Message
+from loopguard_cli.detect.repetition import digest_text
+from loopguard_cli.detect.substance import looks_like_code, substantial
+
+REPEATED = "repeat-response"
+SIMILAR = "similar-response"
+ANNOUNCED = "announcements"
+REASONED = "repeat-reasoning"
+
+TURNS = 6
+SIMILARITY = 0.7
+SAME_PROMPT = (3, 4)
+ANY_PROMPT = (4, TURNS)
+MIN_SIMILAR_CHARS = 40
+MIN_WORKING_CHARS = 80
+"""A shorter answer may honestly be the same after different work ("All tests pass.")."""
+
+TEXTS = 12
+MIN_REPEATED = 9
+MAX_DISTINCT = 7
+MAX_ANNOUNCEMENT = 200
+
+THOUGHTS = 3
+MIN_REASONING = 60
+_COMPARED = 4_000
+"""Characters whose words are compared."""
+
+_NO_MESSAGE = MessageId("")
+_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+def responses(session: SessionId, settings: GuardSettings) -> Responses | None:
+    """The family, unless the preset or the settings leave it out."""
+    if settings.preset is Preset.INFINITY or not settings.text.enabled:
+        return None
+    return Responses(session, settings)
+
+
+class Turn(msgspec.Struct, gc=False):
+    """What one turn came to."""
+
+    prompt: str
+    answer: str = ""
+    acted: bool = False
+    seq: int = -1
+    message: MessageId = MessageId("")
+
+    def words(self) -> frozenset[str]:
+        return frozenset(re.findall(r"[^\W_]+", self.answer[:_COMPARED]))
+
+
+class Responses(Quiet):
+    """Compares the answers of one session."""
+
+    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
+        self._session = session
+        self._threshold = settings.text.response_threshold
+        self._whole_turns = settings.preset is Preset.BALANCED
+        self.reset()
+
+    def reset(self) -> None:
+        self._message: Message | None = None
+        self._finished = MessageId("")
+        self._turn = Turn("")
+        self._settled = True
+        self._turns: deque[Turn] = deque(maxlen=max(TURNS, self._threshold))
+        self._told: set[tuple[str, str]] = set()
+        """Soft findings are made once per loop; a hard one each time."""
+        self._unacted: deque[tuple[str, int]] = deque(maxlen=TEXTS)
+        """Text parts since the last tool call."""
+        self._answers: deque[tuple[str, int]] = deque(maxlen=self._threshold)
+        self._thoughts: deque[tuple[str, int]] = deque(maxlen=THOUGHTS)
+
+    def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]:
+        match event:
+            case TextDelta() | TextSnapshot():
+                return self._written(event, seq)
+            case ReplyStarted():
+                return self._complete(seq) if self._message and event.message != self._message.id else ()
+            case ReplyFinished():
+                if event.aborted or event.error:
+                    self._message, self._finished = None, event.message
+                    return ()
+                return self._complete(seq)
+            case ToolAsked() | ToolStarted():
+                self._turn.acted = True
+                self._unacted.clear()
+            case StatusChanged(status=Status.IDLE):
+                return self._settle(seq)
+            case UserSpoke():
+                return self._prompted(event, seq)
+            case Gap() | SessionGone():
+                self.reset()
+            case _:
+                pass
+        return ()
+
+    # --- messages ----------------------------------------------------------------------------
+
+    def _written(self, event: TextDelta | TextSnapshot, seq: int) -> Sequence[Finding]:
+        found: Sequence[Finding] = ()
+        message = self._message
+        if message is None or message.id != event.message:
+            if event.message == self._finished:
+                return ()
+            found = self._complete(seq)
+            message = self._message = Message(event.message)
+        if isinstance(event, TextDelta):
+            message.delta(event)
+        elif not event.synthetic:
+            message.snapshot(event)
+        return found
+
+    def _complete(self, seq: int) -> Sequence[Finding]:
+        """The present message is complete."""
+        message, self._message = self._message, None
+        if message is None:
+            return ()
+        self._finished = message.id
+        self._settled = False
+        text = message.text(Channel.TEXT)
+        found: list[Finding] = []
+        if text and not self._whole_turns:
+            found += self._same_text(text, message.id, seq)
+        if text and self._whole_turns:
+            self._turn.answer, self._turn.seq, self._turn.message = _folded(text), seq, message.id
+            for part in message.parts(Channel.TEXT):
+                found += self._announced(part, seq)
+        if self._whole_turns:
+            found += self._reasoned(_folded(message.text(Channel.REASONING)), seq)
+        return found
+
+    def _same_text(self, text: str, message: MessageId, seq: int) -> Iterator[Finding]:
+        digest = digest_text(text)
+        self._answers.append((digest, seq))
+        if len(self._answers) == self._threshold and all(one == digest for one, _ in self._answers):
+            proof = [at for _, at in self._answers]
+            yield self._finding(REPEATED, Action.ABORT, digest, proof, message=message)
+
+    def _announced(self, text: str, seq: int) -> Iterator[Finding]:
+        said = _folded(_FENCED.sub("", text))[:MAX_ANNOUNCEMENT]
+        if not said:
+            return
+        self._unacted.append((said, seq))
+        counts = Counter(one for one, _ in self._unacted)
+        repeated = sum(count for count in counts.values() if count > 1)
+        if len(self._unacted) < TEXTS or repeated < MIN_REPEATED or len(counts) > MAX_DISTINCT:
+            return
+        identity = digest_text("\n".join(sorted(one for one, count in counts.items() if count > 1)))
+        yield from self._soft(ANNOUNCED, identity, [at for _, at in self._unacted], distinct=len(counts))
+        self._unacted.clear()
+
+    def _reasoned(self, thought: str, seq: int) -> Iterator[Finding]:
+        if len(thought) < MIN_REASONING:
+            return
+        digest = digest_text(thought)
+        self._thoughts.append((digest, seq))
+        if len(self._thoughts) == THOUGHTS and all(one == digest for one, _ in self._thoughts):
+            yield from self._soft(REASONED, digest, [at for _, at in self._thoughts])
+
+    # --- turns -------------------------------------------------------------------------------
+
+    def _prompted(self, event: UserSpoke, seq: int) -> Sequence[Finding]:
+        if event.origin is Origin.LOOPGUARD and not self._settled:
+            return ()  # a hint into the running turn begins none
+        found = self._settle(seq)
+        self._turn = Turn(_folded(event.text)[:_COMPARED])
+        return found
+
+    def _settle(self, seq: int) -> Sequence[Finding]:
+        """The turn is over: compare what it came to with the turns before."""
+        found = list(self._complete(seq))
+        self._settled = True
+        self._answers.clear()
+        turn, self._turn = self._turn, Turn(self._turn.prompt)
+        if turn.answer and not looks_like_code(turn.answer):
+            self._turns.append(turn)
+            found += self._same_answer(turn) or self._similar_answer(turn)
+        elif turn.answer:
+            self._turns.clear()
+        return found
+
+    def _same_answer(self, turn: Turn) -> list[Finding]:
+        latest = list(self._turns)[-self._threshold :]
+        if len(latest) < self._threshold or any(one.answer != turn.answer for one in latest):
+            return []
+        if not substantial(turn.answer):
+            return []
+        digest, proof = digest_text(turn.answer), [one.seq for one in latest]
+        # The first of them may end honest work; what counts is what came of asking again.
+        again = latest[1:]
+        acted = any(one.acted for one in again)
+        if not acted and all(one.prompt == turn.prompt for one in again):
+            return [self._finding(REPEATED, Action.ABORT, digest, proof, message=turn.message)]
+        if acted and len(turn.answer) < MIN_WORKING_CHARS:
+            return []
+        return [self._finding(REPEATED, Action.NUDGE, digest, proof, message=turn.message)]
+
+    def _similar_answer(self, turn: Turn) -> list[Finding]:
+        if turn.acted or len(turn.answer) < MIN_SIMILAR_CHARS:
+            return []
+        words = turn.words()
+        idle = [one for one in self._turns if not one.acted]
+        alike = [one for one in idle if _overlap(words, one.words()) >= SIMILARITY]
+        needed, window = SAME_PROMPT if all(one.prompt == turn.prompt for one in alike) else ANY_PROMPT
+        alike = [one for one in alike if one in idle[-window:]]
+        if len(alike) < needed:
+            return []
+        identity = digest_text(f"{turn.prompt}\n{min(one.answer for one in alike)}")
+        return list(self._soft(SIMILAR, identity, [one.seq for one in alike]))
+
+    # --- findings ----------------------------------------------------------------------------
+
+    def _soft(self, rule: str, identity: str, proof: list[int], **facts: int) -> Iterator[Finding]:
+        if (rule, identity) not in self._told:
+            self._told.add((rule, identity))
+            yield self._finding(rule, Action.NUDGE, identity, proof, limit=Action.NUDGE, facts=facts)
+
+    def _finding(
+        self,
+        rule: str,
+        proposes: Action,
+        identity: str,
+        proof: list[int],
+        *,
+        message: MessageId = _NO_MESSAGE,
+        limit: Action = Action.STOP,
+        facts: Mapping[str, int] = {},
+    ) -> Finding:
+        return Finding(
+            rule=rule,
+            proposes=proposes,
+            limit=limit,
+            session=self._session,
+            identity=identity,
+            count=len(proof),
+            events=evidence(proof),
+            facts={"threshold": self._threshold, **facts},
+            message=message,
+        )
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if shared else 0.0

@@ -1,0 +1,260 @@
+"""Sentences of a growing text, in any language, without code and quotes.
+
+A sentence ends at its terminator or at the end of its line. Which of the two it is, and whether a
+point belongs to a file name (``README.md``), a dotfile, a URL or a version, can only be told from
+what follows; until that has been streamed the sentence is open. So the sentences of a text do not
+depend on the pieces in which it came.
+
+Left out: fenced code (three or more backticks or tildes, also inside lists; an open fence is
+code until it is closed) and block quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import deque
+from enum import Enum
+
+import msgspec
+
+# Complete at once: nothing that follows can take these back.
+# CJK, Devanagari, Arabic, Urdu, Ethiopic, Armenian, Myanmar, Khmer.
+FINAL = "\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4"
+# Complete only when white space follows, after at most a few closing marks.
+OPEN = ".!?\u2026"
+CLOSERS = "\"'\u201d\u2019\xbb)\\]}*_`"
+_MAX_CLOSERS = 6
+_LOOK_BACK = _MAX_CLOSERS + 1
+
+_BOUNDARY = re.compile(
+    rf"[{OPEN}{FINAL}](?:(?<=[{FINAL}])|[{CLOSERS}]{{0,{_MAX_CLOSERS}}}(?=\s))",
+)
+_READY = re.compile(
+    rf"[\n{OPEN}{FINAL}](?:(?<=[\n{FINAL}])|[{CLOSERS}]{{0,{_MAX_CLOSERS}}}(?=\s))",
+)
+# Left over from the end of the sentence before.
+_LEADING = f" \t\r\f\v{FINAL}\u300d\u300f\u201d\u2019\uff09\u3011\u300b\u3009"
+_CONTENT = re.compile(r"[^\W_]")
+
+_HEAD = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
+_MARKER_BEGUN = re.compile(r"(?:[-*+]|\d{1,9}[.)]?)$")
+_FENCE = re.compile(r"(`+|~+)(.*)")
+_MIN_FENCE = 3
+
+# A point after these ends no sentence.
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[a-z]|(?i:[a-z]\.\s?[a-z]|vs|cf|resp|approx|fig|dr|mr|mrs|ms|prof|st|ca|nr|bzw|ggf|evtl|inkl"
+    r"|vgl))\.$"
+)
+_LONGEST_ABBREVIATION = 8
+
+# Beyond these lengths nothing is waited for any more, so that no text costs more than its length.
+_LONGEST_HEAD = 200
+_LONGEST_FENCE_LINE = 1_000
+_LONGEST_WAIT = 1_000
+
+_TOGGLES = 256
+"""Fences whose places are remembered per part."""
+
+
+class Line(Enum):
+    """What the line is on which a sentence stands."""
+
+    PROSE = "prose"
+    HEADING = "heading"
+    TABLE = "table"
+    QUOTE = "quote"
+
+
+_WHOLE_LINES = (Line.QUOTE, Line.TABLE)
+
+
+class Sentence(msgspec.Struct, gc=False):
+    """One completed sentence (or line without a terminator)."""
+
+    key: str
+    """The sentence with case and white space folded."""
+    start: int
+    """Offset in its part, in characters."""
+    end: int
+    """Offset behind it; its white space is not counted."""
+    event: int
+    """Sequence number of the event that completed it."""
+    paragraph: int
+    """Ordinal of its paragraph in the part; blank lines separate paragraphs."""
+    line: Line
+    part: str = ""
+
+
+class Splitter:
+    """Splits one part of a message. Feed it the text in order; each sentence comes out once."""
+
+    def __init__(self, part: str = "") -> None:
+        self._part = part
+        self._held: list[str] = []
+        self._look_back = ""
+        self._base = 0
+        """Offset of the first held character."""
+        self._fence = ""
+        """The opening run of the fence we are in."""
+        self._line: Line | None = None
+        """Kind of the line we are in the middle of; None: at its start."""
+        self._paragraph = 0
+        self._code: deque[tuple[int, bool]] = deque([(0, False)], maxlen=_TOGGLES)
+
+    def feed(self, text: str, event: int = 0) -> list[Sentence]:
+        """The sentences that ``text`` completes."""
+        if self._fence or self._line in _WHOLE_LINES:
+            if "\n" not in text:
+                self._held.append(text)
+                return []
+        else:
+            seen = self._look_back + text
+            if _READY.search(seen) is None:
+                self._held.append(text)
+                self._look_back = seen[-_LOOK_BACK:]
+                return []
+        if self._held:
+            self._held.append(text)
+            text = "".join(self._held)
+        return self._read(text, event, final=False)
+
+    def flush(self, event: int = 0) -> list[Sentence]:
+        """The part is complete: its last line is, too."""
+        text = "".join(self._held)
+        return self._read(text, event, final=True) if text else []
+
+    def in_code(self, offset: int) -> bool:
+        """Whether the character at ``offset`` is fenced code, as far as is known so far."""
+        at = bisect_right(self._code, (offset, True)) - 1
+        return at >= 0 and self._code[at][1]
+
+    # --- lines -------------------------------------------------------------------------------
+
+    def _read(self, text: str, event: int, *, final: bool) -> list[Sentence]:
+        found: list[Sentence] = []
+        at, size = 0, len(text)
+        while at < size:
+            newline = text.find("\n", at)
+            whole = newline >= 0 or final
+            end = newline if newline >= 0 else size
+            if at == newline and self._line is None and not self._fence:
+                self._paragraph += 1
+                at += 1
+                continue
+            if self._line is None and not self._fence and text[at].isalpha():
+                self._line = Line.PROSE
+            elif self._line is None:
+                begins = self._begin(text, at, end, whole)
+                if begins is None:
+                    break
+                if not begins:
+                    at = end if newline < 0 else newline + 1
+                    continue
+            if self._line is Line.QUOTE:
+                at = end
+            else:
+                at = self._sentences(text, at, end, event, found, whole=whole)
+            if not whole:
+                break
+            self._line = None
+            at = end if newline < 0 else newline + 1
+        self._base += at
+        rest = text[at:]
+        self._held = [rest] if rest else []
+        self._look_back = rest[-_LOOK_BACK:]
+        return found
+
+    def _begin(self, text: str, at: int, end: int, whole: bool) -> bool | None:
+        """What line begins at ``at``. True: read on. False: it is done with. None: not known yet."""
+        if self._fence:
+            if not whole:
+                return None
+            line = text[at:end].strip(" \t\r")
+            if line.startswith(self._fence) and not line.strip(self._fence[0]):
+                self._toggle(end + 1, False)
+                self._fence = ""
+            return False
+        head = _HEAD.match(text, at, end)
+        first = head.end() if head else at
+        if first - at > _LONGEST_HEAD:
+            self._line = Line.PROSE
+            return True
+        if first == end or text[first] == "\r":
+            if whole:
+                self._paragraph += 1
+            return False if whole else None
+        mark = text[first]
+        if mark == ">":
+            self._line = Line.QUOTE
+            return True
+        if mark in "`~" and (opened := self._opens(text, first, end, whole)) is not True:
+            return opened
+        if not whole and _MARKER_BEGUN.match(text, first, end):
+            return None
+        self._line = Line.HEADING if mark == "#" else Line.TABLE if mark == "|" else Line.PROSE
+        return True
+
+    def _opens(self, text: str, first: int, end: int, whole: bool) -> bool | None:
+        """A run of backticks or tildes. False: it opened a fence. True: it is prose. None: not known yet."""
+        match = _FENCE.match(text, first, end)
+        if match is None or end - first > _LONGEST_FENCE_LINE:
+            return True
+        run, rest = match.groups()
+        if len(run) < _MIN_FENCE and rest:
+            return True
+        if not whole:
+            return None
+        if len(run) < _MIN_FENCE or (run[0] == "`" and "`" in rest):
+            return True
+        self._fence = run
+        self._toggle(end + 1, True)
+        return False
+
+    def _toggle(self, at: int, code: bool) -> None:
+        self._code.append((self._base + at, code))
+
+    # --- sentences ---------------------------------------------------------------------------
+
+    def _sentences(
+        self, text: str, at: int, end: int, event: int, found: list[Sentence], *, whole: bool
+    ) -> int:
+        """Collect the sentences between ``at`` and ``end``; where the open one begins."""
+        if self._line is not Line.TABLE:
+            for match in _BOUNDARY.finditer(text, at, end):
+                stop = match.end()
+                if text[match.start()] == "." and not _ends(text, at, match.start()):
+                    continue
+                self._add(text, at, stop, event, found)
+                at = stop
+        if whole:
+            self._add(text, at, end, event, found)
+            at = end
+        return at
+
+    def _add(self, text: str, at: int, stop: int, event: int, found: list[Sentence]) -> None:
+        raw = text[at:stop].rstrip()
+        end = self._base + at + len(raw)
+        raw = raw.lstrip()
+        if not raw[:1].isalnum():
+            if not _CONTENT.search(raw):
+                return
+            raw = raw.lstrip(_LEADING)
+        key = raw.casefold()
+        if "  " in key or "\t" in key:
+            key = " ".join(key.split())
+        line = self._line or Line.PROSE
+        found.append(Sentence(key, end - len(raw), end, event, self._paragraph, line, self._part))
+
+
+def _ends(text: str, at: int, point: int) -> bool:
+    """Whether the point at ``point`` (white space follows) ends the sentence that began at ``at``."""
+    if point == at or text[point - 1].isspace():
+        return False
+    if point - at > _LONGEST_WAIT:
+        return True
+    if text[at:point].strip().isdigit():
+        return False  # the number of a list item
+    tail = text[max(at, point - _LONGEST_ABBREVIATION) : point + 1]
+    return _ABBREVIATED.search(tail) is None

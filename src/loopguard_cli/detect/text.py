@@ -1,0 +1,151 @@
+"""The family of rules about streamed text: one reading of each message, shared by all rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from loopguard_cli.core.events import (
+    Channel,
+    Event,
+    Gap,
+    ReplyFinished,
+    SessionGone,
+    TextDelta,
+    TextSnapshot,
+    ToolAsked,
+    ToolFinished,
+    ToolStarted,
+)
+from loopguard_cli.core.findings import Finding
+from loopguard_cli.core.ids import MessageId, PartId, SessionId
+from loopguard_cli.core.settings import GuardSettings, Preset
+from loopguard_cli.detect.base import Quiet, evidence
+from loopguard_cli.detect.paragraphs import Paragraphs
+from loopguard_cli.detect.periodic import CharCycle
+from loopguard_cli.detect.prose import ProseWindow
+from loopguard_cli.detect.repetition import Repetition
+from loopguard_cli.detect.sentences import Sentence, Splitter
+from loopguard_cli.detect.textparts import TextParts
+
+
+def streamed_text(session: SessionId, settings: GuardSettings) -> TextRules | None:
+    """The family, unless the preset or the settings leave it out."""
+    if settings.preset is Preset.PI or not settings.text.enabled:
+        return None
+    return TextRules(session, settings)
+
+
+class TextRules(Quiet):
+    """Preset ``infinity``: the prose rules. ``balanced``: all of them."""
+
+    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
+        self._session = session
+        self._threshold = settings.text.threshold
+        self._all = settings.preset is Preset.BALANCED
+        self._parts: TextParts[MessageReading] = TextParts(self._open)
+
+    def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]:
+        match event:
+            case TextDelta():
+                if event.channel is Channel.TEXT or self._all:
+                    return self._parts.delta(event, seq)
+            case TextSnapshot():
+                if not event.synthetic and (event.channel is Channel.TEXT or self._all):
+                    return self._parts.snapshot(event, seq)
+            case ToolAsked() | ToolStarted() | ToolFinished():
+                for reading in self._parts.readings():
+                    reading.acted()
+            case ReplyFinished():
+                return self._parts.finished(event.message, seq)
+            case Gap() | SessionGone():
+                self._parts.clear()
+            case _:
+                pass
+        return ()
+
+    def reset(self) -> None:
+        self._parts.clear()
+
+    def _open(self, message: MessageId, channel: Channel) -> MessageReading:
+        prose = ProseWindow(self._threshold) if channel is Channel.TEXT else None
+        paragraphs = Paragraphs(reasoning=channel is Channel.REASONING) if self._all else None
+        return MessageReading(self._session, message, prose, paragraphs, cycles=self._all)
+
+
+class MessageReading:
+    """Hands what is new in one channel of one message to the rules."""
+
+    def __init__(
+        self,
+        session: SessionId,
+        message: MessageId,
+        prose: ProseWindow | None,
+        paragraphs: Paragraphs | None,
+        *,
+        cycles: bool,
+    ) -> None:
+        self._session, self._message = session, message
+        self._prose, self._paragraphs, self._cycles = prose, paragraphs, cycles
+        self._splitters: dict[PartId, Splitter] = {}
+        self._followed: dict[PartId, CharCycle] = {}
+
+    def grow(self, part: PartId, text: str, live: bool, seq: int) -> Sequence[Finding]:
+        splitter = self._splitters.get(part)
+        if splitter is None:
+            splitter = self._splitters[part] = Splitter(part)
+            if self._cycles:
+                self._followed[part] = CharCycle(part, splitter.in_code)
+        sentences = splitter.feed(text, seq)
+        found = self._read(sentences, live) if sentences else []
+        if self._cycles and (cycles := self._followed[part].feed(text, seq)):
+            found += self._findings(cycles)
+        return found
+
+    def end(self, part: PartId, seq: int) -> Sequence[Finding]:
+        splitter = self._splitters.get(part)
+        return self._read(splitter.flush(seq), live=True) if splitter else ()
+
+    def acted(self) -> None:
+        """A tool was used: what was said before belongs to a window of its own."""
+        for splitter in self._splitters.values():
+            splitter.flush()
+        if self._prose:
+            self._prose.clear()
+        if self._paragraphs:
+            self._paragraphs.clear()
+
+    def restart(self) -> None:
+        self._splitters, self._followed = {}, {}
+        if self._prose:
+            self._prose.clear()
+        if self._paragraphs:
+            self._paragraphs.clear()
+
+    def exclude(self) -> None:
+        self._prose = self._paragraphs = None
+
+    def _read(self, sentences: Sequence[Sentence], live: bool) -> list[Finding]:
+        found: list[Finding] = []
+        if self._prose and live:
+            found += self._findings(self._prose.add(sentences))
+        if self._paragraphs:
+            found += self._findings(self._paragraphs.add(sentences))
+        return found
+
+    def _findings(self, repetitions: Iterable[Repetition]) -> list[Finding]:
+        return [
+            Finding(
+                rule=one.rule,
+                proposes=one.proposes,
+                limit=one.limit,
+                session=self._session,
+                identity=one.identity,
+                count=one.count,
+                events=evidence(sorted(set(one.events))),
+                facts=dict(one.facts),
+                message=self._message,
+                part=PartId(one.part),
+                keep_chars=one.keep,
+            )
+            for one in repetitions
+        ]
