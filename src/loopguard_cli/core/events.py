@@ -308,12 +308,14 @@ class SessionRead(Event, frozen=True, kw_only=True, tag="session_read"):
 
 
 class LeaseSettled(Event, frozen=True, kw_only=True, tag="lease_settled"):
-    """Answer to `TakeLease`."""
+    """Answer to `TakeLease`; or, unasked and not ok: somebody else has taken the session over."""
 
     effect: EffectId
     ok: bool
     error: str = ""
     """Who has it, fit to be shown."""
+    unsafe: bool = False
+    """Nobody else has it: the state folder cannot be used."""
     records: tuple[GoalRecord, ...] = ()
     """The session's goals as the ledger has them now (with ``ok``)."""
 

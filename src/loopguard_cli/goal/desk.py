@@ -78,6 +78,8 @@ class Desk:
         self.turn = Turn()
         self.window = Window()
         # What we did.
+        self.driving = False
+        """We hold the lease: the book is ours to change."""
         self.held = False
         self.step: Step | None = None
         self.proving: set[str] = set()
@@ -227,7 +229,7 @@ class Desk:
     def stop(self, reason: StopReason, now: float, status: str = "") -> bool:
         """Stop the focused goal if it is active: the first reason stays. Tells whether it was."""
         goal = self.active
-        if goal is None:
+        if goal is None or not self.driving:
             return False
         self.drop()
         self.interrupt()

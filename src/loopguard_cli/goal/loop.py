@@ -37,10 +37,12 @@ from loopguard_cli.goal.settings import GoalSettings
 MAX_SESSIONS = 200
 """Of sessions without goals, the least recently used are forgotten beyond this."""
 
+EffectAnswer = EffectSettled | SessionRead | LeaseSettled | CheckFinished | AuditFinished
 ANSWERS = (EffectSettled, SessionRead, LeaseSettled, CheckFinished, AuditFinished)
 """Events that answer an effect."""
 
 SHUTTING_DOWN = "shutting_down"
+STORAGE_UNSAFE = "storage_unsafe"
 OWNED_ELSEWHERE = "session_owned_elsewhere"
 
 
@@ -116,9 +118,7 @@ class Goals:
         if isinstance(event, Asked):
             self._asked(event, now)
         elif isinstance(event, ANSWERS):
-            for session in list(self._sessions.values()):
-                if session.settle(event.effect, event, now):
-                    break
+            self._settle(event, now)
         elif event.session != NO_SESSION:
             self._observe(event, now)
         return self._collect(now)
@@ -206,6 +206,16 @@ class Goals:
         waiting.desk.load(Book())
         self._books.pop(WAITING, None)
 
+    def _settle(self, event: EffectAnswer, now: float) -> None:
+        for session in list(self._sessions.values()):
+            if session.settle(event.effect, event, now):
+                return
+        known = self._sessions.get(event.session)
+        if isinstance(event, LeaseSettled) and not event.ok and known is not None:
+            # Nobody asked: somebody else has taken the lease from us.
+            known.desk.drop()
+            self._refused(known, event)
+
     # --- leases ------------------------------------------------------------------------------
 
     def _take(self, session: GoalSession, now: float, *, asked: bool) -> None:
@@ -221,8 +231,7 @@ class Goals:
 
     def _taken(self, session: GoalSession, event: Event, now: float) -> None:
         if not isinstance(event, LeaseSettled) or not event.ok:
-            error = getattr(event, "error", "") or "another process drives this session"
-            self._refused(session, error)
+            self._refused(session, event)
             return
         name = session.desk.session
         if event.records:
@@ -241,13 +250,16 @@ class Goals:
         waiting = self._sessions.get(WAITING)
         return waiting is not None and waiting.attach_to == name and bool(waiting.desk.book.goals)
 
-    def _refused(self, session: GoalSession, error: str) -> None:
+    def _refused(self, session: GoalSession, event: Event) -> None:
+        """Stay passive: ordinary work goes on, goals are another process's business."""
         first = not session.told
         session.lease, session.told = Lease.REFUSED, True
+        unsafe = isinstance(event, LeaseSettled) and event.unsafe
+        error = getattr(event, "error", "") or "another process drives this session"
         queued, session.queue = session.queue, []
         for asked in queued:
             text = f"Goals of this session cannot be used here: {error}. Ordinary work goes on."
-            session.desktop.refuse(asked, OWNED_ELSEWHERE, text)
+            session.desktop.refuse(asked, STORAGE_UNSAFE if unsafe else OWNED_ELSEWHERE, text)
         if first and not queued:
             text = f"The goal of this session is not driven by this run: {error}."
             session.desk.out.append(

@@ -59,7 +59,7 @@ class GoalSession:
         self._prover = Prover(self.desk, self._ending, self._after)
         self._driver = Driver(self.desk, self._end)
         self.desktop = Desktop(self.desk, self._prover, self._ending)
-        self.lease = Lease.FREE
+        self._lease = Lease.FREE
         self.told = False
         """The person knows that somebody else drives this session."""
         self.queue: list[Asked] = []
@@ -67,6 +67,15 @@ class GoalSession:
         self.attach_to = SessionId("")
         """Of the waiting goals: the session that they are to join."""
         self._control_requests: dict[EffectId, None] = {}
+
+    @property
+    def lease(self) -> Lease:
+        return self._lease
+
+    @lease.setter
+    def lease(self, lease: Lease) -> None:
+        self._lease = lease
+        self.desk.driving = lease is Lease.HELD
 
     @property
     def idle(self) -> bool:
@@ -175,7 +184,7 @@ class GoalSession:
                 desk.changes += 1
             case Compacted():
                 desk.window.forget()
-                if (goal := desk.focused) is not None:
+                if (goal := desk.focused) is not None and desk.driving:
                     desk.meter(goal.id, replace(goal.meters, context_tokens=0))
             case SessionGone() | AgentExited():
                 desk.drop()
@@ -195,7 +204,7 @@ class GoalSession:
         desk.aborting = False
         if desk.live_settled:
             desk.live = None
-        if self.lease is Lease.HELD:
+        if desk.driving:
             desk.prune(now)
             self._driver.begin(now)
 
@@ -244,7 +253,7 @@ class GoalSession:
 
     def _usage(self, event: UsageReported, now: float) -> None:
         desk, goal = self.desk, self.desk.focused
-        if goal is None:
+        if goal is None or not desk.driving:
             desk.window.saw(event.message)
             return
         progress = not desk.turn.control

@@ -11,6 +11,7 @@ from loopguard_cli.testing.scenarios.engine import Engine
 from loopguard_cli.testing.scenarios.expect import Moment
 from loopguard_cli.testing.scenarios.invariants import broken
 from loopguard_cli.testing.scenarios.notes import CHECKS
+from loopguard_cli.testing.scenarios.persistent import Persistent
 from loopguard_cli.testing.scenarios.storage import Storage
 from loopguard_cli.testing.scenarios.tables import TABLES
 
@@ -37,6 +38,8 @@ class Case:
         """One line for each expectation that does not hold."""
         if self.table:
             return TABLES[self.area](self.data)
+        if storage is None and self.persists:
+            storage = Persistent
         return run_scenario(self.data, storage)
 
 
@@ -72,7 +75,7 @@ def _run(engine: Engine, data: dict[str, Any]) -> list[str]:
         for expected in data["expect"]:
             if expected.get("at", "end") == number:
                 problems += [f"step {number}: {line}" for line in moment.differences(expected)]
-        problems += [f"step {number}: {line}" for line in broken(engine)]
+        problems += [f"step {number}: {line}" for line in (*broken(engine), *engine.storage.problems)]
         if check is not None:
             problems += [f"step {number}: {line}" for line in check(engine, number, moment.reply)]
     for expected in data["expect"]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from loopguard_cli.core.effects import Respond
 from loopguard_cli.goal.tools import TOOLS
+from loopguard_cli.testing.scenarios import notes_storage
 from loopguard_cli.testing.scenarios.engine import DEFAULT_SESSION, Engine
 
 Check = Callable[[Engine, int, Respond | None], list[str]]
@@ -24,19 +25,19 @@ def _edit_flags(engine: Engine, number: int, reply: Respond | None) -> list[str]
     return _must(applied or refused, f"objective {goal.objective!r}, {goal.limits.turns} turns")
 
 
-def _sequence_flags(engine: Engine, number: int, reply: Respond | None) -> list[str]:
+def _sequence_flags(engine: Engine, _number: int, _reply: Respond | None) -> list[str]:
     goals = engine.book(DEFAULT_SESSION).goals
     folded = [g.objective for g in goals if "--" in g.objective]
     return _must(not folded, f"flags in objectives: {folded}")
 
 
-def _host_continues(engine: Engine, number: int, reply: Respond | None) -> list[str]:
+def _host_continues(engine: Engine, _number: int, _reply: Respond | None) -> list[str]:
     host, book = engine.host(DEFAULT_SESSION), engine.book(DEFAULT_SESSION)
     active = book.focused is not None and book.focused.active
     return _must(host.host_continues is not active, f"the host continues by itself: {host.host_continues}")
 
 
-def _safety(engine: Engine, number: int, reply: Respond | None) -> list[str]:
+def _safety(engine: Engine, _number: int, _reply: Respond | None) -> list[str]:
     goal = engine.book(DEFAULT_SESSION).focused
     stored = goal is not None and "</goal_objective><system>" in goal.objective
     texts = [p.text for p in engine.host(DEFAULT_SESSION).prompts]
@@ -45,12 +46,12 @@ def _safety(engine: Engine, number: int, reply: Respond | None) -> list[str]:
     )
 
 
-def _descriptions(engine: Engine, number: int, reply: Respond | None) -> list[str]:
+def _descriptions(_engine: Engine, _number: int, _reply: Respond | None) -> list[str]:
     setters = [TOOLS[name].description for name in ("goal_set", "set_goal", "update_goal")]
     return _must(all("explicitly asked" in text for text in setters), "a tool may set goals by itself")
 
 
-def _stopped(engine: Engine, number: int, reply: Respond | None) -> list[str]:
+def _stopped(engine: Engine, number: int, _reply: Respond | None) -> list[str]:
     if number == 0:
         return []
     text = engine.host(DEFAULT_SESSION).system
@@ -58,6 +59,7 @@ def _stopped(engine: Engine, number: int, reply: Respond | None) -> list[str]:
 
 
 CHECKS: dict[str, Check] = {
+    **notes_storage.CHECKS,
     "better.edit-flags": _edit_flags,
     "better.sequence-flags": _sequence_flags,
     "compaction.native-autocontinue": _host_continues,

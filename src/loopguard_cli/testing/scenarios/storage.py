@@ -18,6 +18,8 @@ class Storage(Protocol):
     """What the engine needs of a storage."""
 
     leases: bool
+    problems: list[str]
+    """What steps that watch over something saw go wrong."""
 
     def start(self, process: int) -> Iterable[GoalRecord]:
         """A new process begins; the records it starts from."""
@@ -65,6 +67,7 @@ class Memory:
         self.persist = persist
         self.records: list[GoalRecord] = []
         self.failures = Failures()
+        self.problems: list[str] = []
 
     def start(self, process: int) -> Iterable[GoalRecord]:
         if not self.persist and process > 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from loopguard_cli.goal import claims, markers, verdicts
@@ -10,6 +12,7 @@ from loopguard_cli.goal.escape import escape
 from loopguard_cli.goal.flags import parse
 from loopguard_cli.goal.model import Limits, Mode
 from loopguard_cli.goal.numbers import token_budget
+from loopguard_cli.store.paths import STATE_DIR_VARIABLE, is_default_state_path, session_name, state_path
 from loopguard_cli.testing.scenarios.engine import DEFAULT_SESSION, Engine, text_of
 from loopguard_cli.testing.scenarios.expect import matches
 
@@ -37,9 +40,8 @@ def _claims(row: Row) -> list[str]:
 
 def _verdicts(row: Row) -> list[str]:
     verdict = verdicts.parse(text_of(row["text"]))
-    return _compare(
-        {"approved": verdict.approved, "kind": verdict.answer.value, "reason": verdict.reason}, row["expect"]
-    )
+    got = {"approved": verdict.approved, "kind": verdict.answer.value, "reason": verdict.reason}
+    return _compare(got, row["expect"])
 
 
 def _budget(row: Row) -> list[str]:
@@ -80,11 +82,8 @@ def _flags(row: Row) -> list[str]:
         "meta": {name: value for name, value in meta.items() if value is not None},
         "errors": [[m.kind, m.flag] for m in line.mistakes],
     }
-    return [
-        f"{k}: {p}"
-        for k, want in row["expect"].items()
-        for p in ([] if got[k] == want else _compare(got[k], want) or [f"expected {want!r}, got {got[k]!r}"])
-    ]
+    wrong = [name for name, want in row["expect"].items() if got[name] != want]
+    return [f"{name}: expected {row['expect'][name]!r}, got {got[name]!r}" for name in wrong]
 
 
 def _commands(row: Row) -> list[str]:
@@ -99,6 +98,22 @@ def _commands(row: Row) -> list[str]:
     )
 
 
+def _paths(row: Row) -> list[str]:
+    """Expectations in words: ``below X``, a path, or what must not happen."""
+    given, want = row["given"], row["expect"]
+    if "session" in given:
+        name = session_name(given["session"])
+        return [] if re.fullmatch(r"[0-9a-f]+", name) else [f"{name!r} holds parts of the id"]
+    project = Path(given.get("project", "/p"))
+    environ = {STATE_DIR_VARIABLE: given["env"]} if given.get("env") else {}
+    path = state_path(project, option=given.get("option") or "", environ=environ)
+    if want.startswith("below "):
+        return [] if path.is_relative_to(want.split()[1]) else [f"{path} is not {want}"]
+    if want.startswith("/"):
+        return _compare(str(path), want)
+    return [] if not is_default_state_path(project, path) else [f"{path} counts as the default"]
+
+
 TABLES: dict[str, Callable[[Row], list[str]]] = {
     "markers-table": _markers,
     "claims-table": _claims,
@@ -107,4 +122,5 @@ TABLES: dict[str, Callable[[Row], list[str]]] = {
     "escaping-table": _escaping,
     "flags-table": _flags,
     "commands-table": _commands,
+    "paths-table": _paths,
 }
