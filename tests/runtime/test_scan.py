@@ -16,9 +16,9 @@ from tests.history.stories import Story
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.history import Conversation
 from loopguard_cli.runtime import scan as scanning
-from loopguard_cli.runtime.hindsight import Loop, Study
 from loopguard_cli.runtime.histories import find
 from loopguard_cli.runtime.scan import Totals, Wanted, scan
+from loopguard_cli.runtime.study import Loop, Study
 
 WANTED = Wanted(settings=GuardSettings())
 

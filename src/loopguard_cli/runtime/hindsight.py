@@ -1,44 +1,20 @@
-"""What the guard would have said about a conversation that is long over, and what that would have saved.
-
-The events go through the same judge as a replayed trace (`runtime.replay`). Savings are a lower
-bound: a *step* (one assistant message and the calls it made) counts as wasted only from the moment
-an alarm was raised in it, and each step by itself; what an earlier stop would have spared besides
-is left out.
-"""
+"""Judging a session that is over, as though its events came live."""
 
 from __future__ import annotations
 
-import re
-from collections import OrderedDict
-from collections.abc import Callable
-from itertools import count
-from pathlib import Path
-
-import msgspec
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from loopguard_cli.core.events import (
-    AgentConnected,
     Event,
-    ReplyStarted,
-    SessionSeen,
-    Status,
-    StatusChanged,
     TextDelta,
     TextSnapshot,
     ToolAsked,
-    ToolFinished,
     ToolStarted,
     UsageReported,
-    UserSpoke,
 )
-from loopguard_cli.core.ids import NO_SESSION, RequestId, SessionId
-from loopguard_cli.core.session import Usage
+from loopguard_cli.core.ids import RequestId, SessionId
 from loopguard_cli.core.settings import GuardSettings
-from loopguard_cli.detect.keys import call_key
-from loopguard_cli.detect.outcomes import KEPT, mask_volatile, raw_digest
-from loopguard_cli.history import Conversation, Tally
-from loopguard_cli.runtime.evaluate import ALARMS
-from loopguard_cli.runtime.histories import events
 from loopguard_cli.runtime.replay import Found, Judge
 from loopguard_cli.runtime.traces import Moment
 
@@ -46,167 +22,29 @@ PIECE = 1_024
 """A whole text is fed in pieces of so many characters, as a stream would bring it, so that an alarm
 has a place in it."""
 
-PROGRESS_BYTES = 256 << 10
 
-OUTCOMES = 64
-"""Call keys per session whose last outcome is remembered."""
+class Raised(NamedTuple):
+    """Something the guard would have said."""
 
-NEAR_STEPS = 3
-"""An alarm so few steps after the one before belongs to the same loop, whichever rule raised it."""
-
-AFTERWARDS = 400
-"""Characters of new text behind an alarm that say the agent got out of it by itself."""
-
-_SENTENCE_END = re.compile(r"[.!?\n\u3002\uff01\uff1f]+")
-
-SHOWN = 240
-"""Characters of raw content that ``--show`` may print per loop."""
+    found: Found
+    event: Event
+    """The event as it would have come live: a call that asks, a piece of a text."""
+    at: int
+    """Characters of the text that had come; 0 for what is no text."""
 
 
-class Loop(msgspec.Struct, kw_only=True):
-    """One loop in one session: from its first alarm to its last."""
+class Hindsight:
+    """Judges one session that is over, as though its events came live.
 
-    rule: str
-    action: str
-    """What the guard would have done at first: block, abort or stop."""
-    explanation: str
-    tool: str = ""
-    session: str
-    event: int
-    """Number of the event in the conversation, from 0."""
-    time: float
-    """Unix time of the first alarm, in seconds."""
-    alarms: int = 1
-    calls: int = 0
-    """Calls that would not have run."""
-    tokens: int = 0
-    cost: float = 0.0
-    seconds: float = 0.0
-    suspect: str = ""
-    """Why this may have been a false alarm; empty when nothing speaks for it."""
-    shown: str = ""
-    """A piece of what repeated; only when asked for."""
-
-
-class Study(msgspec.Struct, kw_only=True):
-    """One conversation, judged."""
-
-    agent: str
-    path: str
-    project: str = ""
-    version: str = ""
-    started: float = 0.0
-    ended: float = 0.0
-    sessions: int = 0
-    """The conversation's own and its sub-agents', as far as they are in it."""
-    calls: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    """US dollars, as far as the agent wrote them down."""
-    has_cost: bool = False
-    loops: list[Loop] = []
-    hints: int = 0
-    """Nudges: the model would have been told, nothing stopped."""
-    left_out: bool = False
-    """Of another project than asked for."""
-    unreadable: str = ""
-    tally: Tally = msgspec.field(default_factory=Tally)
-
-
-def study(
-    conversation: Conversation,
-    settings: GuardSettings,
-    *,
-    project: str = "",
-    since: float = 0.0,
-    show: bool = False,
-    progress: Callable[[int], None] = lambda _: None,
-) -> Study:
-    """Judge one conversation. Never raises for what is wrong with the file.
-
-    ``project``: only conversations that worked in this folder or below it. ``since``: only loops
-    after this Unix time. ``progress`` is told, now and then, how many bytes have been read; what it
-    raises ends the study.
+    A call that ran would have been asked for, and a text would have come in pieces.
     """
-    tally = Tally()
-    result = Study(agent=conversation.agent, path=str(conversation.path), tally=tally)
-    sessions: dict[SessionId, _Session] = {}
-    numbers, told = count(), 0
-    try:
-        for time, event in events(conversation, tally):
-            if isinstance(event, AgentConnected):
-                result.version = event.version
-                result.agent = event.agent or result.agent
-            if event.session == NO_SESSION:
-                continue
-            session = sessions.get(event.session)
-            if session is None:
-                session = sessions[event.session] = _Session(event.session, settings, show=show)
-            if isinstance(event, SessionSeen) and event.directory:
-                result.project = result.project or event.directory
-                if project and not _within(event.directory, project):
-                    result.left_out = True
-                    return result
-            result.started = result.started or time
-            result.ended = time
-            session.take(next(numbers), time, event)
-            if tally.bytes - told >= PROGRESS_BYTES:
-                told = tally.bytes
-                progress(told)
-    except OSError as error:
-        result.unreadable = error.strerror or str(error)
-    result.left_out = bool(project) and not _within(result.project, project)
-    for session in sessions.values():
-        session.close()
-        _sum(session, result, since)
-    return result
 
-
-def _sum(session: _Session, result: Study, since: float) -> None:
-    result.sessions += 1
-    result.calls += session.calls
-    result.tokens += session.usage.tokens
-    result.cost += session.usage.cost
-    result.has_cost = result.has_cost or session.usage.cost > 0
-    result.hints += session.hints
-    for loop in session.loops:
-        if session.usage.tokens and not loop.cost:
-            loop.cost = session.usage.cost * loop.tokens / session.usage.tokens
-        if loop.time >= since:
-            result.loops.append(loop)
-
-
-def _within(folder: str, project: str) -> bool:
-    return bool(folder) and (folder == project or Path(folder).is_relative_to(project))
-
-
-class _Session:
-    """One session's judge, and the sums around it."""
-
-    def __init__(self, session: SessionId, settings: GuardSettings, *, show: bool) -> None:
-        self.loops: list[Loop] = []
-        self.usage = Usage()
-        self.calls = self.hints = self.alarms = 0
-        self._id = session
+    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
         self._judge = Judge(session, settings)
-        self._show = show
-        self._open: dict[str, Loop] = {}
-        """Loops by what repeats."""
-        self._latest: Loop | None = None
-        self._step = _Step(0.0)
-        self._quiet = 0
-        """Steps since the latest alarm."""
-        self._last = 0.0
-        self._outcomes: OrderedDict[str, tuple[str, str]] = OrderedDict()
-        self._flagged: dict[str, Loop] = {}
-        """Calls that an alarm was raised about and that are still running."""
 
-    def take(self, index: int, time: float, event: Event) -> None:
-        if isinstance(event, ReplyStarted | UserSpoke) or _is_idle(event):
-            self._end_step(time if isinstance(event, UserSpoke) else self._last)
+    def take(self, index: int, time: float, event: Event) -> Iterator[Raised]:
         match event:
             case ToolStarted():
-                self.calls += 1
                 asked = ToolAsked(
                     session=event.session,
                     request=RequestId(event.call),
@@ -214,140 +52,22 @@ class _Session:
                     tool=event.tool,
                     args=event.args,
                 )
-                self._judged(index, time, asked)
+                yield from self._judged(index, time, asked, 0)
             case TextSnapshot(synthetic=False):
-                self._text(index, time, event)
+                for start in range(0, len(event.text), PIECE):
+                    piece = TextDelta(
+                        session=event.session,
+                        message=event.message,
+                        part=event.part,
+                        channel=event.channel,
+                        delta=event.text[start : start + PIECE],
+                    )
+                    yield from self._judged(index, time, piece, start + len(piece.delta))
             case UsageReported():
-                before = self.usage.tokens
-                self.usage.add(event)
-                self._step.tokens += self.usage.tokens - before
+                pass
             case _:
-                if isinstance(event, ToolAsked):
-                    self.calls += 1
-                self._judged(index, time, event)
-        if isinstance(event, ToolFinished):
-            self._finished(event)
-        self._last = time
+                yield from self._judged(index, time, event, 0)
 
-    def close(self) -> None:
-        self._end_step(self._last)
-
-    # --- inside ------------------------------------------------------------------------------
-
-    def _judged(self, index: int, time: float, event: Event) -> None:
+    def _judged(self, index: int, time: float, event: Event, at: int) -> Iterator[Raised]:
         for found in self._judge.take(Moment(index, time, (event,))):
-            if found.action in ALARMS:
-                self._alarm(found, event)
-            elif found.action == "nudge":
-                self.hints += 1
-
-    def _alarm(self, found: Found, event: Event) -> None:
-        self.alarms += 1
-        loop = self._open.get(found.key)
-        if loop is None and self._latest is not None and self._quiet <= NEAR_STEPS:
-            loop = self._open[found.key] = self._latest
-            loop.alarms += 1
-        elif loop is None:
-            loop = self._open[found.key] = Loop(
-                rule=found.rule,
-                action=found.action,
-                explanation=found.explanation,
-                tool=found.tool,
-                session=self._id,
-                event=found.event,
-                time=found.time,
-                shown=_excerpt(event) if self._show else "",
-            )
-            self.loops.append(loop)
-        else:
-            loop.alarms += 1
-            if loop.rule == found.rule:
-                loop.explanation = found.explanation
-        self._latest, self._quiet = loop, 0
-        if isinstance(event, ToolAsked):
-            self._step.calls += 1
-            self._flagged[event.call] = loop
-        self._step.wasted_by(loop, 1.0)
-
-    def _text(self, index: int, time: float, event: TextSnapshot) -> None:
-        """A whole text, as a stream would have brought it."""
-        loop, at = None, 0
-        for start in range(0, len(event.text), PIECE):
-            alarms = self.alarms
-            piece = TextDelta(
-                session=event.session,
-                message=event.message,
-                part=event.part,
-                channel=event.channel,
-                delta=event.text[start : start + PIECE],
-            )
-            self._judged(index, time, piece)
-            if self.alarms > alarms:
-                at = start + len(piece.delta)
-                if loop is None:
-                    loop = self._step.loop
-                    self._step.share = 1.0 - at / len(event.text)
-        if loop is not None and _new(event.text[at:], event.text[:at]) > AFTERWARDS:
-            loop.suspect = "the text went on to something else by itself"
-
-    def _finished(self, event: ToolFinished) -> None:
-        """A call that the guard would have refused, and that brought something new, was worth it."""
-        key = call_key(event.tool, event.args)
-        outcome = (raw_digest(event), event.output[:KEPT])
-        before = self._outcomes.get(key)
-        self._outcomes[key] = outcome
-        self._outcomes.move_to_end(key)
-        if len(self._outcomes) > OUTCOMES:
-            self._outcomes.popitem(last=False)
-        loop = self._flagged.pop(event.call, None)
-        if loop is None or before is None or event.cancelled or before[0] == outcome[0]:
-            return
-        if mask_volatile(before[1]) != mask_volatile(outcome[1]):
-            loop.suspect = "the call that would have been blocked returned something new"
-
-    def _end_step(self, now: float) -> None:
-        step, self._step = self._step, _Step(now)
-        self._quiet += 1
-        if (loop := step.loop) is not None:
-            loop.calls += step.calls
-            loop.tokens += round(step.tokens * step.share)
-            loop.seconds += max(0.0, self._last - step.start) * step.share
-
-
-class _Step:
-    """One assistant message and the calls it made."""
-
-    def __init__(self, start: float) -> None:
-        self.start = start
-        self.loop: Loop | None = None
-        """The first loop an alarm was raised about in it."""
-        self.share = 1.0
-        """How much of the step came after the alarm."""
-        self.calls = self.tokens = 0
-
-    def wasted_by(self, loop: Loop, share: float) -> None:
-        if self.loop is None:
-            self.loop, self.share = loop, share
-
-
-def _new(rest: str, before: str) -> int:
-    """Characters of ``rest`` in sentences that ``before`` does not have; a cut first one is not looked at."""
-    known = {sentence.strip() for sentence in _SENTENCE_END.split(before)}
-    return sum(len(one) for one in _SENTENCE_END.split(rest)[1:] if one.strip() not in known)
-
-
-def _is_idle(event: Event) -> bool:
-    return isinstance(event, StatusChanged) and event.status is Status.IDLE
-
-
-def _excerpt(event: Event) -> str:
-    match event:
-        case ToolAsked():
-            raw = f"{event.tool} {msgspec.json.encode(event.args).decode()}"
-        case TextDelta():
-            raw = event.delta[-SHOWN:]
-        case ToolFinished():
-            raw = event.output
-        case _:
-            raw = ""
-    return " ".join(raw.split())[:SHOWN]
+            yield Raised(found, event, at)

@@ -1,4 +1,4 @@
-"""`runtime.hindsight` over many conversations, on all cores, and the sums of it.
+"""`runtime.study` over many conversations, on all cores, and the sums of it.
 
 Memory stays flat: conversations are handed to the workers in batches, of which only a few are on
 their way at any time, and of the loops only the largest are kept.
@@ -18,7 +18,7 @@ import msgspec
 
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.history import Conversation, Tally
-from loopguard_cli.runtime.hindsight import Loop, Study, study
+from loopguard_cli.runtime.study import Loop, Study, study
 
 BATCH_BYTES = 4 << 20
 BATCH_FILES = 64
