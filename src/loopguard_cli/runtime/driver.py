@@ -115,8 +115,6 @@ class Run:
 
     async def _live(self, launch: LaunchPlan) -> int:
         plan = self._plan
-        for remark in launch.remarks:
-            self._notices.say(remark)
         self._record_start(launch)
         code = await self._once(launch)
         while (prompt := await self._continuation(launch.form)) is not None:
@@ -145,6 +143,8 @@ class Run:
         environ = {**self._plan.environ, tree.MARK: self._mark} if launch.bridged else self._plan.environ
         self._terminal.remember()
         child = self._child = Child(launch, environ)
+        for remark in launch.remarks:
+            self._notices.say(remark)
         watchers = [asyncio.ensure_future(self._expect_hello())] if launch.bridged else []
         if launch.form is Form.ONE_SHOT:
             watchers.append(asyncio.ensure_future(self._hurry(child)))
@@ -158,7 +158,7 @@ class Run:
         await tree.end_all(self._mark, self._jobs.pids)
         assert child.code is not None
         if launch.bridged and not self._bridges.greeted.is_set():
-            self._notices.say("the agent ended before it connected, so it was not guarded")
+            self._notices.say("the agent ended before it connected: it ran unguarded")
         self._supervisor.post(self._adapter.exited(child.code))
         return child.code
 
@@ -182,8 +182,7 @@ class Run:
             reason = f"no hello within {self._plan.hello_seconds:g} s"
             self._supervisor.post([AgentDisconnected(reason=reason)])
             self._notices.say(
-                f"NOT GUARDED: {self._adapter.name} did not load the bridge ({reason}); "
-                "are its plugins switched off?"
+                f"{self._adapter.name} runs UNGUARDED: its plugin of ours did not load ({reason})"
             )
             await self._bridges.greeted.wait()
             self._notices.say(f"{self._adapter.name} has connected after all and is guarded now")
