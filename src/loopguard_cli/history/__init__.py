@@ -14,7 +14,7 @@ from pathlib import Path
 from loopguard_cli.history import claude, codex, gemini, opencode, pi
 from loopguard_cli.history.base import Conversation, Reader, Tally, Timed
 
-__all__ = ["READERS", "Conversation", "Reader", "Tally", "Timed", "find", "installed", "read"]
+__all__ = ["NAMES", "READERS", "Conversation", "Reader", "Tally", "Timed", "find", "installed", "read"]
 
 READERS: Mapping[str, Reader] = {
     "opencode": opencode,
@@ -24,6 +24,15 @@ READERS: Mapping[str, Reader] = {
     "pi": pi,
 }
 """Every known format by the name of its agent."""
+
+NAMES: Mapping[str, str] = {
+    "opencode": "OpenCode",
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "pi": "pi",
+}
+"""The agents as people call them."""
 
 _SUFFIXES = (".jsonl", ".json", ".db")
 

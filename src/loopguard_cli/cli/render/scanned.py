@@ -9,19 +9,13 @@ from typing import Any
 
 import msgspec
 
+from loopguard_cli import history
 from loopguard_cli.cli.render.page import Block, Cell, Line, Table, Tone, line
 from loopguard_cli.cli.render.texts import duration, iso
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.runtime.scan import Place, Sum, Totals
 
-NAMES = {
-    "opencode": "OpenCode",
-    "claude": "Claude Code",
-    "codex": "Codex",
-    "gemini": "Gemini CLI",
-    "pi": "pi",
-    "trace": "traces",
-}
+NAMES = {**history.NAMES, "trace": "traces"}
 
 SCHEMA = "loopguard.scan/1"
 

@@ -1,0 +1,206 @@
+"""A report as the text of one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from loopguard_cli import __version__
+from loopguard_cli.report import charts
+from loopguard_cli.report.model import MARKED, Alarm, Budget, Curve, Goal, Report
+from loopguard_cli.report.texts import amount, clock, counted, date, duration, html, money, number
+from loopguard_cli.report.timeline import timeline
+
+MARK = "<!doctype html><!-- loopguard report -->"
+"""How every report begins: a file that begins so may be replaced by a newer one."""
+
+
+def render(report: Report) -> str:
+    """The page. Everything that comes from the session is escaped."""
+    body = "\n".join(part for part in _parts(report) if part)
+    return _template("page.html").substitute(
+        mark=MARK,
+        title=html(report.title),
+        style=_template("page.css").template,
+        script=_template("page.js").template,
+        body=body,
+        version=__version__,
+    )
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template((files(__package__) / name).read_text("utf-8"))
+
+
+def _parts(report: Report) -> Iterator[str]:
+    yield _head(report)
+    yield _notes(report)
+    yield _tiles(report)
+    yield _section("When", "when", charts.strip(report) + _legend())
+    yield _alarms(report)
+    yield _goals(report)
+    for curve in report.curves:
+        if curve.points:
+            name = "curve-cost" if curve.unit == "$" else f"curve-{curve.unit}"
+            drawn = charts.curve(curve, report, _limits(curve, report))
+            yield _section(f"{curve.name} over time", name, drawn)
+    left_out = f"<p>{counted(report.left_out, 'more item')} left out.</p>" if report.left_out else ""
+    yield _section("What happened", "timeline", f"{_filter()}{timeline(report)}{left_out}")
+
+
+def _section(title: str, name: str, body: str) -> str:
+    head = f'<h2 id="h-{name}">{html(title)}</h2>'
+    return f'<section id="{name}" aria-labelledby="h-{name}">{head}{body}</section>'
+
+
+def _head(report: Report) -> str:
+    agent = html(f"{report.agent} {report.version}".strip())
+    facts = [
+        agent,
+        html(report.project),
+        f"{date(report.started)}, {duration(report.ended - report.started)}",
+    ]
+    source = f'<p class="source">{html(report.source)}</p>' if report.source else ""
+    shown = " · ".join(fact for fact in facts if fact)
+    return f"<header><h1>{html(report.title)}</h1><p>{shown}</p>{source}</header>"
+
+
+def _notes(report: Report) -> str:
+    notes = list(report.notes)
+    if report.hypothetical:
+        notes.insert(0, "This session ran without loopguard: loops are marked where it would have acted.")
+    if report.has_content:
+        blanked = counted(report.redacted, "piece")
+        notes.append(
+            f"Holds what was written, called and returned. Keys, tokens, mail addresses and home folders are "
+            f"blanked ({blanked}); look through it before you pass it on."
+        )
+    return "".join(f'<p class="note">{html(note)}</p>' for note in notes)
+
+
+def _tiles(report: Report) -> str:
+    would = "would be " if report.hypothetical else ""
+    tiles = [
+        ("loops found", number(len(report.alarms)), "bad" if report.alarms else "good"),
+        (f"calls {would}blocked", number(report.blocked), ""),
+        (f"turns {would}cut off", number(report.aborted), ""),
+        *([("continued", number(report.continued), "")] if not report.hypothetical else []),
+        ("tool calls", number(report.calls), ""),
+        *([("tokens", number(report.tokens), "")] if report.tokens else []),
+        *([("cost", money(report.cost), "")] if report.cost is not None else []),
+    ]
+    cells = "".join(
+        f'<div class="{tone}"><dd>{value}</dd><dt>{html(name)}</dt></div>' for name, value, tone in tiles
+    )
+    return f'<dl class="tiles">{cells}</dl>'
+
+
+def _legend() -> str:
+    entries = (
+        ("call", "tool call"),
+        ("call failed", "failed"),
+        ("text", "text"),
+        ("alarm", "loop"),
+        ("block", "blocked"),
+        ("abort", "cut off"),
+        ("continuation", "continued"),
+        ("person", "a person"),
+    )
+    spans = (f'<span><i class="{kind}"></i>{name}</span>' for kind, name in entries)
+    return f'<p class="legend">{"".join(spans)}</p>'
+
+
+def _alarms(report: Report) -> str:
+    if not report.alarms:
+        return _section("Loops", "loops", '<p class="empty">No loop was found.</p>')
+    there = {item.event for turn in report.turns for item in turn.items if item.kind not in MARKED}
+    cards = (_alarm(alarm, report, there) for alarm in report.alarms)
+    return _section("Loops, and why", "loops", "".join(cards))
+
+
+def _alarm(alarm: Alarm, report: Report, there: set[int]) -> str:
+    """``there``: events that have a line of their own on the page."""
+    would = "would have been " if report.hypothetical else ""
+    done = {
+        "block": f"call {would}blocked",
+        "abort": f"turn {would}cut off and continued",
+        "stop": f"turn {would}cut off for good",
+        "nudge": f"agent {would}given a hint",
+        "warn": f"person {would}warned",
+    }.get(alarm.action, alarm.action)
+    again = f" Raised {counted(alarm.repeats, 'time')}." if alarm.repeats > 1 else ""
+    note = f"<p>{html(alarm.note)}</p>" if alarm.note else ""
+    return (
+        f'<article class="card {html(alarm.action)}" id="alarm-{alarm.number}"><h3>'
+        f"<b>Loop {alarm.number}</b> <code>{html(alarm.rule)}</code> "
+        f'<span class="done">{html(done)}</span><small>{clock(alarm.time)}</small></h3>'
+        f"<p>{html(alarm.explanation)}{again}</p>{note}{_evidence(alarm, there)}{_facts(alarm)}</article>"
+    )
+
+
+def _evidence(alarm: Alarm, there: set[int]) -> str:
+    if not alarm.evidence:
+        return ""
+    events = (
+        f'<a href="#event-{event}">event {event}</a>' if event in there else f"event {event}"
+        for event in alarm.evidence
+    )
+    return f'<p class="evidence">Proof: {", ".join(events)}</p>'
+
+
+def _facts(alarm: Alarm) -> str:
+    if not alarm.facts:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{html(name)}</th><td>{html(value)}</td></tr>'
+        for name, value in alarm.facts.items()
+    )
+    return f"<details><summary>Measured and allowed</summary><table>{rows}</table></details>"
+
+
+def _goals(report: Report) -> str:
+    if not report.goals:
+        return ""
+    return _section("Goals", "goals", "".join(map(_goal, report.goals)))
+
+
+def _goal(goal: Goal) -> str:
+    reason = f"<p>{html(goal.reason)}</p>" if goal.reason else ""
+    listed = "".join(f"<li><code>{html(check)}</code></li>" for check in goal.checks)
+    checks = f'<ul class="checks">{listed}</ul>' if listed else ""
+    return (
+        f'<article class="card goal {html(goal.state)}"><h3>{html(goal.objective)} '
+        f'<span class="done">{html(goal.state)}</span></h3>{reason}'
+        f"{checks}"
+        f'<dl class="budgets">{"".join(map(_budget, goal.budgets))}</dl></article>'
+    )
+
+
+def _budget(budget: Budget) -> str:
+    used = amount(budget.used, budget.unit)
+    if not budget.limit:
+        return f"<div><dt>{html(budget.name)}</dt><dd>{used}</dd></div>"
+    share = min(1.0, budget.used / budget.limit)
+    full = ' class="full"' if budget.used >= budget.limit else ""
+    name, limit = html(budget.name), amount(budget.limit, budget.unit)
+    meter = f'<meter min="0" max="1" value="{share:.3f}" aria-label="{name}">{share:.0%}</meter>'
+    return f"<div{full}><dt>{name}</dt><dd>{used} of {limit}{meter}</dd></div>"
+
+
+def _limits(curve: Curve, report: Report) -> list[tuple[str, float]]:
+    return [
+        (f"limit of the goal: {budget.name}", budget.limit)
+        for goal in report.goals
+        for budget in goal.budgets
+        if budget.limit and budget.unit == curve.unit
+    ]
+
+
+def _filter() -> str:
+    return (
+        '<p class="filter" hidden><label><input type="checkbox" id="marked-only"> only what is marked</label>'
+        '<button type="button" id="unfold">unfold all</button></p>'
+    )
