@@ -59,7 +59,7 @@ def resumed(new_world: NewWorld) -> Iterator[Played]:
 def test_the_stream_is_cut_off(resumed: Played) -> None:
     looping = resumed.world.model.chats()[1]
     assert looping.end is End.CLIENT_CLOSED
-    assert 3 <= looping.text.count(CONTAINERS) < 10
+    assert looping.text.count(CONTAINERS) >= 3
 
 
 def test_the_task_is_resumed(resumed: Played) -> None:
@@ -106,8 +106,8 @@ def test_at_most_two_continuations_then_stopped(endless: Played) -> None:
 
 def test_german_sentences_with_points_inside_words(endless: Played) -> None:
     chats = endless.world.model.chats()
-    assert 3 <= chats[0].text.count(GERMAN[0]) < 12
-    assert 3 <= chats[1].text.count(GERMAN[1]) < 12
+    assert chats[0].text.count(GERMAN[0]) >= 3
+    assert chats[1].text.count(GERMAN[1]) >= 3
 
 
 def test_stopping_says_why(endless: Played) -> None:

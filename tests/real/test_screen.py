@@ -54,6 +54,7 @@ def test_blocked_cut_off_resumed_and_used_up(world: World, tty: Terminal) -> Non
     tty.send("\x10")
     tty.wait_for("Commands")
     tty.send("\x1b")
+    tty.wait_for(lambda text: "Commands" not in text)
     tty.send("greet\r")
     tty.wait_for("Hello.")
 

@@ -39,6 +39,7 @@ class Supervisor:
         return {"token": "secret", "host": "127.0.0.1", "port": port, "tools": tools, **times}
 
     def accept(self, *orders: dict[str, Any]) -> None:
+        self._hang_up()
         self._connection, _ = self._listener.accept()
         self._connection.settimeout(20)
         self._lines = self._connection.makefile("rb")
@@ -63,6 +64,9 @@ class Supervisor:
 
     def close(self) -> None:
         self._listener.close()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         if self._connection:
             self._lines.close()
             self._connection.close()
