@@ -12,7 +12,7 @@ not that it loops.
   segments of reasoning in a row with at most 20 % words that the 8 before did not have, and no new
   path or identifier among these.
 
-Looked at every 16 sentences, and closely only when these hold few words that are new.
+Looked at every 16 sentences; the two latter every 32, and closely only when these hold few new words.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ NEAR_DUPLICATE = "near-duplicate"
 STALE = "stale-reasoning"
 
 BATCH = 16
+WORDS = 32
 
 LINES = 32
 MIN_CHARS = 320
@@ -55,7 +56,7 @@ MIN_LETTERS = 0.5
 _REMEMBERED = 192
 """Sentences kept for the close look: segments enough for the longest rule."""
 _FAMILIAR = 0.15
-_SAMPLED = 3
+_SAMPLED = 5
 """Share of new words up to which a batch deserves the close look."""
 
 _NUMBER = re.compile(r"(?<![\w.#/-])\d[\d.,:]*(?![\w/-])")
@@ -79,16 +80,14 @@ class Paragraphs:
         self._reasoning = reasoning
         self._told: set[str] = set()
         self._recent: deque[Sentence] = deque(maxlen=_REMEMBERED)
-        self._waiting = 0
-        """Sentences since the last look."""
+        self._taken = 0
         self._words: tuple[set[str], set[str]] = (set(), set())
-        """Of the latest batches and of those before."""
-        self._batches = 0
+        """Of the latest looks and of those before."""
 
     def clear(self) -> None:
         """Something was done: what comes is a new beginning."""
         self._recent.clear()
-        self._waiting = self._batches = 0
+        self._taken = 0
         self._words = (set(), set())
 
     def add(self, sentences: Iterable[Sentence]) -> Sequence[Repetition]:
@@ -96,9 +95,8 @@ class Paragraphs:
         found: list[Repetition] = []
         for sentence in sentences:
             self._recent.append(sentence)
-            self._waiting += 1
-            if self._waiting == BATCH:
-                self._waiting = 0
+            self._taken += 1
+            if self._taken % BATCH == 0:
                 for repetition in self._look():
                     if repetition.rule not in self._told:
                         self._told.add(repetition.rule)
@@ -107,14 +105,15 @@ class Paragraphs:
 
     def _look(self) -> Iterator[Repetition]:
         recent = list(self._recent)
-        # A sample suffices to tell whether the text moves on.
-        words = set(" ".join([one.key for one in recent[-BATCH::_SAMPLED]]).split())
-        new = len(words - self._words[0] - self._words[1])
-        self._words[0].update(words)
-        self._batches += 1
-        if self._batches % 4 == 0:
-            self._words = (set(), self._words[0])
         yield from self._templated(recent[-LINES:])
+        if self._taken % WORDS:
+            return
+        # A sample suffices to tell whether the text moves on.
+        words = set(" ".join([one.key for one in recent[-WORDS::_SAMPLED]]).split())
+        new = len(words - self._words[0] - self._words[1])
+        if self._taken % (2 * WORDS) == 0:
+            self._words = (set(), self._words[0])
+        self._words[0].update(words)
         if new <= _FAMILIAR * len(words):
             segments = list(_segments(recent))
             yield from _near_duplicate(segments)

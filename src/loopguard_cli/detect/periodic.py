@@ -29,6 +29,8 @@ RULE = "char-cycle"
 MAX_UNIT = 2_000
 STRIDE = 64
 _PROBE = 64
+_NEAR = 256
+"""Between the tests that look back for all units, only short ones are looked for."""
 _COPIES = 3
 _TAIL = MAX_UNIT * _COPIES + STRIDE
 _CANDIDATES = 3
@@ -124,9 +126,9 @@ class CharCycle:
             if self._unit and self._goes_on(buffer, end):
                 repetition = self._judge(buffer, base, end)
             else:
-                probe, lowest = buffer[end - _PROBE : end], max(0, end - _PROBE - MAX_UNIT)
-                at = buffer.rfind(probe, lowest, end - 1) if end > _PROBE else -1
-                if at < 0:
+                reach = MAX_UNIT if due % _NEAR == 0 else _NEAR
+                at = buffer.rfind(buffer[end - _PROBE : end], max(0, end - _PROBE - reach), end - 1)
+                if at < 0 or end == _PROBE:
                     continue
                 repetition = self._begin(buffer, base, end, at)
             if repetition is not None:

@@ -43,9 +43,27 @@ _FENCE = re.compile(r"(`+|~+)(.*)")
 _MIN_FENCE = 3
 
 # A point after these ends no sentence.
-_ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:[a-z]|(?i:[a-z]\.\s?[a-z]|vs|cf|resp|approx|fig|dr|mr|mrs|ms|prof|st|ca|nr|bzw|ggf|evtl|inkl"
-    r"|vgl))\.$"
+_ABBREVIATIONS = frozenset(
+    [
+        "vs",
+        "cf",
+        "resp",
+        "approx",
+        "fig",
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "st",
+        "ca",
+        "nr",
+        "bzw",
+        "ggf",
+        "evtl",
+        "inkl",
+        "vgl",
+    ]
 )
 _LONGEST_ABBREVIATION = 8
 
@@ -250,11 +268,20 @@ class Splitter:
 
 def _ends(text: str, at: int, point: int) -> bool:
     """Whether the point at ``point`` (white space follows) ends the sentence that began at ``at``."""
-    if point == at or text[point - 1].isspace():
+    last = text[point - 1] if point > at else " "
+    if last.isspace():
         return False
     if point - at > _LONGEST_WAIT:
         return True
-    if text[at:point].strip().isdigit():
-        return False  # the number of a list item
-    tail = text[max(at, point - _LONGEST_ABBREVIATION) : point + 1]
-    return _ABBREVIATED.search(tail) is None
+    if last.isdigit():
+        return not text[at:point].strip().isdigit()  # the number of a list item
+    word = text[max(at, point - _LONGEST_ABBREVIATION) : point].rpartition(" ")[2].lstrip("(")
+    if len(word) == 1:
+        # Not after the "x" of "x. y", nor after the "B" of "z. B.".
+        return not word.islower() and _INITIAL.search(text[max(at, point - 5) : point]) is None
+    if len(word) == 3 and word[1] == ".":
+        return False
+    return word.lower() not in _ABBREVIATIONS
+
+
+_INITIAL = re.compile(r"(?:^|[^\w.])[a-z]\. [A-Z]$")
