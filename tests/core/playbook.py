@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from loopguard_cli.core.effects import AnswerGate, Effect
 from loopguard_cli.core.events import EffectSettled, Event, SessionRead, Status, ToolAsked, UserSpoke
-from loopguard_cli.core.findings import Action, CallView, Finding
+from loopguard_cli.core.findings import Action, CallView, Finding, Gauge
 from loopguard_cli.core.hub import Hub
 from loopguard_cli.core.ids import CallId, CallKey, MessageId, PartId, RequestId, SessionId
 from loopguard_cli.core.settings import Capabilities, GuardSettings, Preset
@@ -59,6 +59,9 @@ class ScriptedPanel:
 
     def calls(self, now: float) -> Sequence[CallView]:
         return ()
+
+    def gauges(self, now: float) -> Sequence[Gauge]:
+        return (Gauge(rule="repeat-call", used=2, limit=3, tool="bash"),)
 
     def view(self, call: CallId, now: float) -> CallView | None:
         return CallView(tool="bash", key=CallKey("k"), count=1, blocked=False, last_seen=now, ok=None)

@@ -238,6 +238,19 @@ def test_status_counts_calls_blocks_and_usage() -> None:
     assert said.data["totals"] == {"calls": 2, "turns": 1, "tokens": 19, "cost": 0.5}
     [session] = said.data["sessions"]
     assert (session["blocks"], session["session"]) == (1, S)
+    assert session["gauges"] == [{"rule": "repeat-call", "used": 2, "limit": 3, "tool": "bash"}]
+    assert said.data["caps"] == []
+
+
+def test_status_tells_how_near_the_caps_are() -> None:
+    desk = Desk(caps=CapSettings(calls=9, minutes=2))
+    desk.send(says(), asks("c1"))
+    desk.now += 30
+    [said] = of(desk.send(ask("guard.status")), Respond)
+    assert said.data["caps"] == [
+        {"name": "calls", "used": 1, "limit": 9},
+        {"name": "minutes", "used": 0.5, "limit": 2},
+    ]
 
 
 # --- hard caps -------------------------------------------------------------------------------

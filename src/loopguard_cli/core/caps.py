@@ -5,6 +5,8 @@ Source: a loop guard whose counter was reset by every automatic approval let 10,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from loopguard_cli.core.settings import CapSettings
 
 
@@ -34,14 +36,18 @@ class Caps:
             return None
         return self._started + self._settings.minutes * 60
 
+    def used(self, now: float, totals: Mapping[str, float]) -> list[tuple[str, float, float]]:
+        """Name, what is used and the limit (0: none) of each cap; ``totals`` as `Hub.totals` has them."""
+        minutes = (now - self._started) / 60 if self._started is not None else 0.0
+        values = {**totals, "minutes": minutes}
+        return [(name, values[name], getattr(self._settings, name)) for name in CapSettings.__struct_fields__]
+
     def check(self, now: float, *, calls: int, turns: int, tokens: int, cost: float) -> bool:
         """True the moment a cap is reached; false before and after."""
         if self.reached:
             return False
-        minutes = (now - self._started) / 60 if self._started is not None else 0.0
-        used = {"calls": calls, "turns": turns, "tokens": tokens, "cost": cost, "minutes": minutes}
-        for name, value in used.items():
-            limit = getattr(self._settings, name)
+        used = {"calls": calls, "turns": turns, "tokens": tokens, "cost": cost}
+        for name, value, limit in self.used(now, used):
             # A cap of N calls or turns lets the Nth one through; a used-up budget is used up.
             over = value > limit if name in ("calls", "turns") else value >= limit
             if limit and over:

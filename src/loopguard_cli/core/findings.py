@@ -85,6 +85,17 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     """Digest of what it returned last."""
 
 
+class Gauge(msgspec.Struct, frozen=True, kw_only=True):
+    """How near one rule is to its threshold, for a person who watches."""
+
+    rule: str
+    used: float
+    """In the unit of ``limit``: calls, errors, blocks, sentences, turns or seconds."""
+    limit: float
+    tool: str = ""
+    """Of the call it is about."""
+
+
 class Panel(Protocol):
     """All detectors of one session behind one face (implemented by `detect.panel.DetectorPanel`).
 
@@ -111,6 +122,9 @@ class Panel(Protocol):
 
     def calls(self, now: float) -> Sequence[CallView]:
         """The calls still remembered, newest last."""
+
+    def gauges(self, now: float) -> Sequence[Gauge]:
+        """How near the rules are that have begun to count. Looking changes nothing."""
 
     def view(self, call: CallId, now: float) -> CallView | None:
         """The line of one call, while it is remembered. Constant time."""

@@ -39,7 +39,7 @@ def answer(hub: Hub, asked: Asked, now: float) -> Iterator[Effect]:
 # --- reading ---------------------------------------------------------------------------------
 
 
-def _status(hub: Hub, asked: Asked, _now: float) -> Iterator[Effect]:
+def _status(hub: Hub, asked: Asked, now: float) -> Iterator[Effect]:
     settings = hub.settings
     data: dict[str, Any] = {
         "connected": hub.connected,
@@ -50,13 +50,20 @@ def _status(hub: Hub, asked: Asked, _now: float) -> Iterator[Effect]:
         "unparsed": hub.unparsed,
         "totals": hub.totals(),
         "cap_reached": hub.caps.reached,
-        "sessions": [_session(guard) for guard in hub.sessions.values()],
+        "caps": [
+            {"name": name, "used": round(used, 4), "limit": limit}
+            for name, used, limit in hub.caps.used(now, hub.totals())
+            if limit
+        ],
+        "sessions": [_session(guard, now) for guard in hub.sessions.values()],
     }
     yield Respond(session=asked.session, request=asked.request, ok=True, data=data)
 
 
-def _session(guard: Guard) -> dict[str, Any]:
+def _session(guard: Guard, now: float) -> dict[str, Any]:
     state = guard.state
+    calls = () if guard.broken else guard.panel.calls(now)
+    last = calls[-1] if calls else None
     return {
         "session": state.id,
         "parent": state.parent,
@@ -71,6 +78,8 @@ def _session(guard: Guard) -> dict[str, Any]:
         "recovery": guard.recovery.step.value,
         "stopped": state.stopped,
         "muted": state.muted,
+        "call": {**msgspec.to_builtins(last), "age": round(now - last.last_seen, 3)} if last else None,
+        "gauges": [] if guard.broken else msgspec.to_builtins(list(guard.panel.gauges(now))),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from loopguard_cli.core.events import Event
-from loopguard_cli.core.findings import Finding
+from loopguard_cli.core.findings import Finding, Gauge
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.settings import GuardSettings
 
@@ -34,6 +34,9 @@ class Detector(Protocol):
     def resumed(self, now: float) -> None:
         """A recovery continued the turn: do not trip at once on old history, do not forget it."""
 
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """How near its rules are to their thresholds. Looking changes nothing."""
+
 
 class Family(Protocol):
     """Makes one session's detector, or None where the settings leave it out."""
@@ -55,6 +58,9 @@ class Quiet:
 
     def resumed(self, now: float) -> None:
         pass
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        return ()
 
 
 def evidence(events: Iterable[int]) -> tuple[int, ...]:

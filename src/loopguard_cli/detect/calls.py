@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from loopguard_cli.core.events import Event, Origin, SessionGone, Status, StatusChanged, UserSpoke
-from loopguard_cli.core.findings import CallView, Finding
+from loopguard_cli.core.findings import CallView, Finding, Gauge
 from loopguard_cli.core.ids import CallId, CallKey, SessionId
 from loopguard_cli.core.settings import CallSettings, GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet
@@ -119,6 +119,10 @@ class CallRules(Quiet):
 
     def views(self, now: float) -> Sequence[CallView]:
         return [self._view(call, now) for call in self.journal.recent]
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        for rule in self._rules:
+            yield from rule.gauges(now)
 
     def view(self, call: CallId, now: float) -> CallView | None:
         known = self.journal.find(call)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.journal import Call
 from loopguard_cli.detect.rule import Plain, Scene
@@ -30,6 +30,12 @@ class ConsecutiveCall(Plain):
             del self._row[0]
         if len(self._row) >= limit:
             yield self.scene.finding("consecutive-call", Action.ABORT, call, self._row, now, threshold=limit)
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        if self._row:
+            tool = self._row[-1].tool
+            limit = self.scene.threshold(tool, self.scene.settings.consecutive_threshold)
+            yield Gauge(rule="consecutive-call", used=len(self._row), limit=limit, tool=tool)
 
     def forget(self, key: CallKey) -> None:
         if self._row and self._row[-1].key == key:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.journal import PATIENCE, Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.outcomes import Sameness
@@ -57,6 +57,9 @@ class ExactError(Plain):
                 gate=False,
                 threshold=limit,
             )
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        yield from _gauge(self._row, self.scene.settings.error_threshold)
 
     def settled(self) -> None:
         self._row.clear()
@@ -107,11 +110,19 @@ class RoundError(Plain):
             threshold=limit,
         )
 
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        yield from _gauge(self._row, self.scene.settings.error_threshold + NUDGE_EXTRA)
+
     def spoke(self) -> None:
         self._row.clear()
 
     def clear(self) -> None:
         self._row.clear()
+
+
+def _gauge(row: list[Call], limit: int) -> Iterable[Gauge]:
+    if row:
+        yield Gauge(rule="repeat-error", used=len(row), limit=limit, tool=row[-1].tool)
 
 
 def _says_something(call: Call) -> bool:

@@ -7,9 +7,10 @@ whose outcomes agree; and first as a nudge, because reading something again is n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.cycles import tail
 from loopguard_cli.detect.journal import Call
 from loopguard_cli.detect.rule import Plain
@@ -34,6 +35,13 @@ class ExactFrequency(Plain):
                 window=settings.frequency_window,
                 threshold=settings.frequency_threshold,
             )
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        settings = self.scene.settings
+        window = tail(self.scene.journal.recent, settings.frequency_window)
+        for key, used in Counter(call.key for call in window).most_common(1):
+            tool = next(call.tool for call in window if call.key == key)
+            yield Gauge(rule="call-frequency", used=used, limit=settings.frequency_threshold, tool=tool)
 
 
 class OutcomeFrequency(Plain):

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from loopguard_cli.core.events import Event, Origin, ReplyStarted, Status, StatusChanged, UserSpoke
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import MessageId, SessionId
 from loopguard_cli.core.settings import GuardSettings, PaceSettings
 from loopguard_cli.detect.base import evidence
@@ -65,6 +65,12 @@ class Pace:
 
     def resumed(self, now: float) -> None:
         pass
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        if self._limits.turns:
+            yield Gauge(rule="pace-turns", used=self._count, limit=self._limits.turns)
+        if self._limits.seconds and self._began is not None:
+            yield Gauge(rule="pace-time", used=round(now - self._began, 1), limit=self._limits.seconds)
 
     # --- inside ------------------------------------------------------------------------------
 

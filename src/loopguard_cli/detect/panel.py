@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from loopguard_cli.core.events import Event
-from loopguard_cli.core.findings import CallView, Finding
+from loopguard_cli.core.findings import CallView, Finding, Gauge
 from loopguard_cli.core.ids import CallId, SessionId
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.detect.base import Detector
@@ -58,6 +58,9 @@ class DetectorPanel:
 
     def calls(self, now: float) -> Sequence[CallView]:
         return self._calls.views(now)
+
+    def gauges(self, now: float) -> Sequence[Gauge]:
+        return [gauge for detector in self._detectors for gauge in detector.gauges(now)]
 
     def view(self, call: CallId, now: float) -> CallView | None:
         return self._calls.view(call, now)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
-from loopguard_cli.core.findings import Action
+from loopguard_cli.core.findings import Action, Gauge
 from loopguard_cli.detect.repetition import Repetition, digest_cycle
 from loopguard_cli.detect.sentences import Line, Sentence
 from loopguard_cli.detect.substance import substantial
@@ -77,6 +77,14 @@ class ProseWindow:
                     self._told.add(what)
                     found.append(repetition)
         return found
+
+    def gauges(self) -> Iterable[Gauge]:
+        """Blocks in a row of the best length; repeated ones among the latest sentences."""
+        blocks = max((run // length + 1 for length, run in enumerate(self._runs[1:], 1) if run), default=0)
+        if blocks > 1:
+            yield Gauge(rule=BLOCK, used=blocks, limit=self._threshold)
+        if self._repeated:
+            yield Gauge(rule=IRREGULAR, used=self._repeated, limit=MIN_REPEATED)
 
     def _forget(self, key: str) -> None:
         """A sentence leaves the window."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.journal import Call
 from loopguard_cli.detect.rule import Plain, Scene
@@ -54,6 +54,13 @@ class RepeatCall(Plain):
         """Calls with this key that still count, refused ones included."""
         window = self.scene.settings.repeat_window_seconds
         return sum(now - call.asked_at <= window for call in self._counters.get(key, ()))
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        most = max(self._counters, key=lambda key: self.count(key, now), default=None)
+        if most is not None and (used := self.count(most, now)):
+            tool = self._counters[most][-1].tool
+            limit = self.scene.threshold(tool, self.scene.settings.repeat_threshold)
+            yield Gauge(rule="repeat-call", used=used, limit=limit, tool=tool)
 
     def forget(self, key: CallKey) -> None:
         self._counters.pop(key, None)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -40,7 +41,7 @@ from loopguard_cli.core.events import (
     ToolStarted,
     UserSpoke,
 )
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import MessageId, SessionId
 from loopguard_cli.core.settings import GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet, evidence
@@ -254,6 +255,15 @@ class Responses(Quiet):
             return []
         identity = digest_text(f"{turn.prompt}\n{min(one.answer for one in alike)}")
         return list(self._soft(SIMILAR, identity, [one.seq for one in alike]))
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """Equal answers in a row."""
+        answers = (
+            [turn.answer for turn in self._turns] if self._whole_turns else [a for a, _ in self._answers]
+        )
+        used = sum(1 for _ in takewhile(lambda answer: answer == answers[-1], reversed(answers)))
+        if used > 1:
+            yield Gauge(rule=REPEATED, used=used, limit=self._threshold)
 
     # --- findings ----------------------------------------------------------------------------
 

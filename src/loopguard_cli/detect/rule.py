@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey, SessionId
 from loopguard_cli.core.settings import CallSettings
 from loopguard_cli.detect.base import evidence
@@ -81,6 +81,9 @@ class Rule(Protocol):
 
     def clear(self) -> None: ...
 
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """How near it is to its threshold, where that can be told in one number."""
+
 
 class Plain:
     """The uneventful half of `Rule`."""
@@ -108,3 +111,6 @@ class Plain:
 
     def clear(self) -> None:
         pass
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        return ()

@@ -16,7 +16,7 @@ from loopguard_cli.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from loopguard_cli.core.findings import Finding
+from loopguard_cli.core.findings import Finding, Gauge
 from loopguard_cli.core.ids import MessageId, PartId, SessionId
 from loopguard_cli.core.settings import GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet, evidence
@@ -65,6 +65,12 @@ class TextRules(Quiet):
 
     def reset(self) -> None:
         self._parts.clear()
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        newest: dict[str, Gauge] = {}
+        for reading in self._parts.readings():
+            newest |= {gauge.rule: gauge for gauge in reading.gauges()}
+        return newest.values()
 
     def _open(self, message: MessageId, channel: Channel) -> MessageReading:
         prose = ProseWindow(self._threshold) if channel is Channel.TEXT else None
@@ -123,6 +129,9 @@ class MessageReading:
 
     def exclude(self) -> None:
         self._prose = self._paragraphs = None
+
+    def gauges(self) -> Iterable[Gauge]:
+        return self._prose.gauges() if self._prose else ()
 
     def _read(self, sentences: Sequence[Sentence], live: bool) -> list[Finding]:
         found: list[Finding] = []

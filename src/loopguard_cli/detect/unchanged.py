@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.journal import PATIENCE, Call
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain
@@ -71,6 +71,20 @@ class Unchanged(Plain):
         if call.complete and self.scene.journal.line(call.key).unchanged == 1:
             self.scene.standing.lift(call.key)
         return ()
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """Of the latest call: equal ones with an equal outcome since something changed."""
+        journal = self.scene.journal
+        if not journal.row:
+            return
+        call = journal.row[-1]
+        line = journal.lines.get(call.key)
+        last = line.last if line is not None else None
+        ended = line.repeats if line is not None and last is not None and last.left == journal.epoch else 0
+        used = ended + sum(one.key == call.key for one in journal.open.values())
+        limit = self.scene.threshold(call.tool, self.scene.settings.repeat_threshold)
+        if used:
+            yield Gauge(rule="repeat-call", used=used, limit=limit, tool=call.tool)
 
     # --- inside ------------------------------------------------------------------------------
 
