@@ -34,6 +34,8 @@ COMMANDS = (
     _entry("mute", "Let the guard only take notes.", _STEER),
     _entry("check", "Ask how often one tool call was made already.", _STEER),
     _entry("decide", "Justify a blocked call, change the approach, or give up.", _STEER),
+    _entry("scan", "Find loops in the past sessions on this machine.", _ANALYSE),
+    _entry("report", "Show one session as a page for the browser.", _ANALYSE),
     _entry("replay", "Feed a recorded trace through the guard.", _ANALYSE),
     _entry("eval", "Measure the guard on a folder of labelled traces.", _ANALYSE),
     _entry("config", "Show, change and import settings.", _SET_UP),

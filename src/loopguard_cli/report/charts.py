@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import TypeVar
 
 from loopguard_cli.report.model import Curve, Item, Kind, Report
-from loopguard_cli.report.texts import amount, clock, duration, html, money, short
+from loopguard_cli.report.texts import amount, clock, duration, hour, html, money, offset, short
 
 T = TypeVar("T")
 
@@ -28,6 +28,8 @@ LANE_HEIGHT = 26
 MIN_PAUSE = 120.0
 PAUSE_SHARE = 0.12
 """Nothing happened for this share of the whole time, and for `MIN_PAUSE` seconds: a gap."""
+GAP_SHARE = 0.05
+"""How wide a gap is drawn, as a share of the time in which something happened."""
 
 
 _TIME_STEPS = (
@@ -64,13 +66,19 @@ class _Scale:
         self.start, self.end = report.started, report.ended
         longest = max(MIN_PAUSE, (self.end - self.start) * PAUSE_SHARE)
         self.gaps = [(a, b) for a, b in pairwise(ordered) if b - a > longest]
-        self._cut = longest / 4
+        self.active = self.end - self.start - sum(b - a for a, b in self.gaps)
+        self._cut = max(self.active * GAP_SHARE, 1e-6)
         self._drawn = max(self._at(self.end), 1e-6)
 
     @property
     def span(self) -> float:
         """Seconds from the first to the last."""
         return self.end - self.start
+
+    def stretches(self) -> list[tuple[float, float]]:
+        """The times between the gaps."""
+        edges = [self.start, *(edge for gap in self.gaps for edge in gap), self.end]
+        return list(zip(edges[::2], edges[1::2], strict=True))
 
     def x(self, time: float) -> float:
         share = self._at(min(self.end, max(self.start, time))) / self._drawn
@@ -157,19 +165,22 @@ def _svg(kind: str, height: int, label: str, parts: Iterable[str]) -> str:
 
 
 def _axis(scale: _Scale, y: float) -> str:
-    """The line of time, with marks that say how long after the start, and the gaps."""
+    """The line of time, with the hours on it, and the gaps."""
     marks, free = [], 0.0
-    step = next((one for one in _TIME_STEPS if scale.span / one <= 8), _TIME_STEPS[-1])
-    for number in range(int(scale.span / step) + 1):
-        x = scale.x(scale.start + number * step)
-        inside = any(a < scale.start + number * step < b for a, b in scale.gaps)
-        if inside or x < free:
-            continue
-        free = x + 70
-        marks.append(
-            f'<line class="grid" x1="{x}" x2="{x}" y1="{y}" y2="{y + 4}"/>'
-            f'<text class="time" x="{x}" y="{y + 18}">{duration(number * step) if number else "0"}</text>'
-        )
+    step = next((one for one in _TIME_STEPS if scale.active / one <= 9), _TIME_STEPS[-1])
+    for begin, end in scale.stretches():
+        first = _aligned(begin, step)
+        for number in range(int((end - first) / step) + 1 if first <= end else 0):
+            time = first + number * step
+            x = scale.x(time)
+            if x < free or x > WIDTH - 30:
+                continue
+            free = x + 80
+            label = hour(time, seconds=step < 60) if step >= 1 else f"{time - scale.start:.1f} s"
+            marks.append(
+                f'<line class="grid" x1="{x}" x2="{x}" y1="{y}" y2="{y + 4}"/>'
+                f'<text class="time" x="{x}" y="{y + 18}">{label}</text>'
+            )
     for begin, end in scale.gaps:
         a, b = scale.x(begin), scale.x(end)
         marks.append(
@@ -177,6 +188,14 @@ def _axis(scale: _Scale, y: float) -> str:
             f"<title>nothing for {duration(end - begin)}</title></g>"
         )
     return f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>{"".join(marks)}'
+
+
+def _aligned(time: float, step: float) -> float:
+    """The first round hour, minute or second of the local clock from ``time`` on."""
+    if step < 1:
+        return time
+    local = time + offset(time)
+    return time + (-local % step)
 
 
 def _tick(item: Item, scale: _Scale, y: float) -> str:

@@ -180,14 +180,19 @@ def _goal(goal: Goal) -> str:
 
 
 def _budget(budget: Budget) -> str:
-    used = amount(budget.used, budget.unit)
+    name = html(budget.name)
     if not budget.limit:
-        return f"<div><dt>{html(budget.name)}</dt><dd>{used}</dd></div>"
+        return f"<div><dt>{name}</dt><dd>{amount(budget.used, budget.unit)}</dd></div>"
+    used, limit = amount(budget.used, budget.unit), amount(budget.limit, budget.unit)
+    if budget.unit == "tokens":
+        used = number(budget.used)
     share = min(1.0, budget.used / budget.limit)
-    full = ' class="full"' if budget.used >= budget.limit else ""
-    name, limit = html(budget.name), amount(budget.limit, budget.unit)
-    meter = f'<meter min="0" max="1" value="{share:.3f}" aria-label="{name}">{share:.0%}</meter>'
-    return f"<div{full}><dt>{name}</dt><dd>{used} of {limit}{meter}</dd></div>"
+    full = ' class="full"' if share >= 1 else ""
+    bar = (
+        f'<span class="bar" role="meter" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '
+        f'aria-valuenow="{share * 100:.0f}"><i style="width:{share:.1%}"></i></span>'
+    )
+    return f"<div{full}><dt>{name}</dt><dd>{used} of {limit}{bar}</dd></div>"
 
 
 def _limits(curve: Curve, report: Report) -> list[tuple[str, float]]:

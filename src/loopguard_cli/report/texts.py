@@ -62,6 +62,15 @@ def clock(then: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(then))
 
 
+def hour(then: float, *, seconds: bool) -> str:
+    return time.strftime("%H:%M:%S" if seconds else "%H:%M", time.localtime(then))
+
+
+def offset(then: float) -> int:
+    """Seconds by which the local clock was ahead of UTC."""
+    return time.localtime(then).tm_gmtoff
+
+
 def html(text: str) -> str:
     """Foreign text made harmless: escaped, and without control characters but line ends and tabs."""
     return escape(

@@ -80,7 +80,10 @@ def _stretch(items: Sequence[Item], *, last: bool) -> Iterator[str]:
     yield from map(_item, items[:KEEP_AROUND])
     folded = items[KEEP_AROUND:end]
     calls = sum(item.kind is Kind.CALL for item in folded)
-    label = f"{counted(calls, 'call')} and {counted(len(folded) - calls, 'text')}, nothing unusual"
+    parts = [
+        counted(count, word) for count, word in ((calls, "call"), (len(folded) - calls, "text")) if count
+    ]
+    label = f"{' and '.join(parts)}, nothing unusual"
     yield (
         f'<li class="fold"><details><summary>{label} <small>{clock(folded[0].time)} to '
         f"{clock(folded[-1].time)}</small></summary><ol>{''.join(map(_item, folded))}</ol></details></li>"

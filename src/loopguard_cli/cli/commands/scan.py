@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +23,6 @@ EXAMPLES = (
 )
 
 _INTERRUPTED = 130
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|h|d|w)")
-_SPAN_SECONDS = {"min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def _agents(incomplete: str) -> list[str]:
@@ -77,17 +74,17 @@ def command(
     """
     import time
 
+    from loopguard_cli.cli.commands.history import moment
     from loopguard_cli.cli.render import page, scanned
     from loopguard_cli.config.load import load_for
     from loopguard_cli.runtime.scan import Totals, Wanted
     from loopguard_cli.store.paths import project_folder
 
-    now = time.time()
     chosen = [*(assignments or ()), *([f"guard.preset={preset}"] if preset else ()), "guard.mode=on"]
     wanted = Wanted(
         settings=load_for(project_folder(Path.cwd()), assignments=chosen).settings.guard,
         project=str(project.absolute()) if project else "",
-        since=_since(since, now),
+        since=moment(since, time.time()) if since else 0.0,
         show=show,
     )
     conversations = _conversations(paths or [], agents or [], wanted.since)
@@ -150,19 +147,3 @@ def _conversations(paths: list[Path], agents: list[str], since: float) -> list[C
             raise InputError(f"{path}: no such file or folder")
     found = [one for path in paths for one in find(path)] if paths else installed(Path.home(), os.environ)
     return [one for one in found if (not agents or one.agent in agents) and one.modified >= since]
-
-
-def _since(text: str, now: float) -> float:
-    """A date or a span before ``now``, as Unix time."""
-    from datetime import datetime
-
-    from loopguard_cli.errors import UsageError
-
-    if not text:
-        return 0.0
-    if (span := _SPAN.fullmatch(text.strip())) is not None:
-        return now - float(span[1]) * _SPAN_SECONDS[span[2]]
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        raise UsageError(f"--since {text!r}: not a date or span", "write 2026-11-30, 12h or 7d") from None

@@ -1,0 +1,220 @@
+"""A run as the ledger remembers it, as a report: names, digests and verdicts, never content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from loopguard_cli.cli.render.history import describe
+from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.ids import CallKey
+from loopguard_cli.core.records import (
+    AgentSeen,
+    CallEnded,
+    CallSeen,
+    Fault,
+    GoalRecord,
+    LoopFound,
+    Record,
+    RecoveryStep,
+    RunEnded,
+    RunStarted,
+    TurnDone,
+    UserTurn,
+)
+from loopguard_cli.core.settings import Locale
+from loopguard_cli.core.wording import explain
+from loopguard_cli.goal.evolve import fold
+from loopguard_cli.goal.records import BOOKKEEPING
+from loopguard_cli.goal.settings import GoalSettings
+from loopguard_cli.goal.status import goal_data, result_data
+from loopguard_cli.report import Alarm, Budget, Curve, Goal, Item, Kind, Report, Turn
+from loopguard_cli.store.lines import Entry
+from loopguard_cli.store.summary import REFUSED
+
+_STEPS = {"abort": Kind.ABORT, "continue": Kind.CONTINUATION}
+_HINTS = frozenset({"nudge", "warn"})
+_BUDGETS = {
+    "turns": ("continuations", ""),
+    "seconds": ("working time", "s"),
+    "context_tokens": ("largest request", "tokens"),
+    "total_tokens": ("all tokens", "tokens"),
+    "cost": ("cost", "$"),
+}
+
+
+def report_of_run(entries: Iterable[Entry], run: str, *, settings: GoalSettings) -> Report:
+    """The report of one run, of all its entries."""
+    return _Run(run, settings).of(entries)
+
+
+class _Run:
+    def __init__(self, run: str, settings: GoalSettings) -> None:
+        self._settings = settings
+        self._report = Report(title=f"Run {run}", cost=None)
+        self._turns: dict[str, Turn] = {}
+        self._open: dict[tuple[str, str], list[Item]] = {}
+        """Calls without an end, by session and key."""
+        self._alarms: dict[tuple[str, str, str], Alarm] = {}
+        self._goals: list[GoalRecord] = []
+        self._tokens = Curve(name="Tokens", unit="tokens")
+        self._cost = Curve(name="Cost", unit="$")
+
+    def of(self, entries: Iterable[Entry]) -> Report:
+        report = self._report
+        for entry in entries:
+            if isinstance(entry.record, GoalRecord):
+                self._goals.append(entry.record)
+            if entry.restated:
+                continue
+            report.started = report.started or entry.time
+            report.ended = max(report.ended, entry.time)
+            self._record(entry.seq, entry.time, entry.record)
+        report.goals = list(self._told_goals())
+        report.curves = [curve for curve in (self._tokens, self._cost) if len(curve.points) > 1]
+        for number, turn in enumerate(report.turns, 1):
+            turn.number = number
+        return report
+
+    def _record(self, seq: int, time: float, record: Record) -> None:
+        report = self._report
+        if record.session and record.session not in report.sessions:
+            report.sessions.append(record.session)
+        match record:
+            case RunStarted():
+                report.title = f"{record.argv0} run"
+                report.notes.append(f"Mode {record.mode}, rules {record.preset}.")
+            case AgentSeen(connected=True):
+                report.agent, report.version = record.agent, record.version
+            case UserTurn():
+                self._begin(time, record.session, "person")
+            case CallSeen():
+                self._called(seq, time, record)
+            case CallEnded():
+                self._ended(time, record)
+            case LoopFound() if record.verdict != "note":
+                self._found(seq, time, record)
+            case RecoveryStep():
+                self._step(seq, time, record)
+            case TurnDone():
+                report.tokens += record.tokens
+                report.cost = (report.cost or 0.0) + record.cost if record.cost else report.cost
+                self._tokens.points.append((time, float(report.tokens)))
+                self._cost.points += [(time, report.cost)] if report.cost else []
+            case GoalRecord() if record.event not in BOOKKEEPING:
+                self._item(seq, time, record, Kind.GOAL)
+            case AgentSeen() | Fault():
+                self._item(seq, time, record, Kind.ERROR)
+            case RunEnded():
+                self._item(seq, time, record, Kind.ERROR if record.code else Kind.NOTE)
+            case _:
+                pass
+        if record.session in self._turns:
+            self._turns[record.session].ended = time
+
+    def _called(self, seq: int, time: float, record: CallSeen) -> None:
+        self._report.calls += 1
+        detail = f"call {record.count} of this kind" if record.count > 1 else ""
+        title = f"{record.tool} {record.key[:8]}"
+        item = self._item(seq, time, record, Kind.CALL, title=title, detail=detail)
+        if record.verdict in REFUSED:
+            self._report.blocked += 1
+            alarm = self._alarms.get((record.session, record.key, ""))
+            self._item(
+                seq,
+                time,
+                record,
+                Kind.BLOCK,
+                title=f"{record.tool} was not run",
+                alarm=alarm.number if alarm else 0,
+            )
+        else:
+            self._open.setdefault((record.session, record.key), []).append(item)
+
+    def _ended(self, time: float, record: CallEnded) -> None:
+        waiting = self._open.get((record.session, record.key))
+        if waiting:
+            item = waiting.pop(0)
+            item.ok, item.seconds = record.ok, record.seconds
+
+    def _found(self, seq: int, time: float, record: LoopFound) -> None:
+        finding = Finding(
+            rule=record.rule,
+            proposes=Action.NOTE,
+            identity=record.key,
+            count=record.count,
+            events=record.events,
+            facts=record.facts,
+            tool=record.tool,
+            key=CallKey(record.key),
+        )
+        said = explain(finding, Locale.EN)
+        known = (record.session, record.key, record.rule)
+        alarm = self._alarms.get(known)
+        if alarm is None:
+            alarm = self._alarms[known] = Alarm(
+                number=len(self._report.alarms) + 1,
+                rule=record.rule,
+                action=record.verdict,
+                time=time,
+                event=seq,
+                explanation=said,
+                facts={name.replace("_", " "): str(value) for name, value in record.facts.items()},
+                session=record.session,
+            )
+            self._report.alarms.append(alarm)
+            self._alarms[(record.session, record.key, "")] = alarm
+        else:
+            alarm.repeats += 1
+        kind = Kind.NUDGE if record.verdict in _HINTS else Kind.ALARM
+        self._item(seq, time, record, kind, title=record.rule, detail=said, alarm=alarm.number)
+
+    def _step(self, seq: int, time: float, record: RecoveryStep) -> None:
+        kind = _STEPS.get(record.step, Kind.NOTE) if record.ok else Kind.ERROR
+        self._report.aborted += kind is Kind.ABORT
+        if kind is Kind.CONTINUATION:
+            self._report.continued += 1
+            self._begin(time, record.session, "loopguard")
+        self._item(seq, time, record, kind)
+
+    # --- turns and items ---------------------------------------------------------------------
+
+    def _begin(self, time: float, session: str, who: str) -> Turn:
+        turn = self._turns[session] = Turn(number=0, time=time, ended=time, who=who, session=session)
+        self._report.turns.append(turn)
+        return turn
+
+    def _item(
+        self, seq: int, time: float, record: Record, kind: Kind, *, title: str = "", **more: Any
+    ) -> Item:
+        title = title or describe(record)[0]
+        item = Item(event=seq, time=time, kind=kind, title=title, session=record.session, **more)
+        session = record.session or next(reversed(self._turns), "")
+        turn = self._turns.get(session) or self._begin(time, session, "")
+        turn.items.append(item)
+        return item
+
+    # --- goals -------------------------------------------------------------------------------
+
+    def _told_goals(self) -> Iterable[Goal]:
+        books, _ = fold({}, self._goals)
+        for book in books.values():
+            for result in book.archive:
+                yield _goal(result_data(result))
+            for goal in book.goals:
+                yield _goal(goal_data(goal, self._settings, self._report.ended))
+
+
+def _goal(data: Mapping[str, Any]) -> Goal:
+    reason = " ".join(filter(None, [data.get("stop_title"), data.get("blocker"), data.get("suggestion")]))
+    return Goal(
+        objective=data["objective"],
+        state=data["state"],
+        reason=reason,
+        checks=tuple(data.get("checks") or ()),
+        budgets=[
+            Budget(name=name, used=data[key]["used"], limit=data[key]["limit"] or 0, unit=unit)
+            for key, (name, unit) in _BUDGETS.items()
+            if key in data and (data[key]["used"] or data[key]["limit"])
+        ],
+    )
