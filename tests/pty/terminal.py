@@ -18,6 +18,7 @@ import sys
 import termios
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -69,6 +70,7 @@ class Terminal:
     ) -> None:
         self._master, self._slave = pty.openpty()
         self._changed = threading.Condition()
+        self._over = threading.Event()
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._held = b""
@@ -92,6 +94,8 @@ class Terminal:
         )
         self._reader = threading.Thread(target=self._read, name="terminal")
         self._reader.start()
+        self._ended = threading.Thread(target=self._watch, name="terminal-end")
+        self._ended.start()
 
     def __enter__(self) -> Self:
         return self
@@ -116,13 +120,16 @@ class Terminal:
     def wait_for(self, wanted: str | Callable[[str], T], timeout: float = 30.0) -> T | bool:
         """Wait until the screen holds ``wanted``, or a predicate over it is true.
 
-        Raises `TimeoutError` with the screen as it is instead.
+        Raises `TimeoutError` with the screen as it is instead, at once when the program has ended.
         """
         holds = (lambda text: wanted in text) if isinstance(wanted, str) else wanted
         with self._changed:
-            found = self._changed.wait_for(lambda: holds(self._text()), timeout)
+            over = self._over
+            self._changed.wait_for(lambda: holds(self._text()) or over.is_set(), timeout)
+            found = holds(self._text())
             if not found:
-                raise TimeoutError(f"not on the screen within {timeout:g} s: {wanted!r}\n{self._text()}")
+                what = "the program has ended" if over.is_set() else f"not within {timeout:g} s"
+                raise TimeoutError(f"not on the screen, {what}: {wanted!r}\n{self._text()}")
             return found
 
     def send(self, keys: str) -> None:
@@ -158,15 +165,17 @@ class Terminal:
 
     def close(self) -> None:
         if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ended just now
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         self._stop()
+        self._ended.join()
         for descriptor in (self._master, self._slave, self._stop_reader, self._stop_writer):
             if descriptor >= 0:
                 os.close(descriptor)
         self._master = self._slave = self._stop_reader = self._stop_writer = -1
 
-    # --- the reading thread ------------------------------------------------------------------
+    # --- the threads ------------------------------------------------------------------
 
     def _stop(self) -> None:
         if self._reader.is_alive():
@@ -182,6 +191,13 @@ class Terminal:
                 self._take(os.read(self._master, 65536))
             elif stopping:
                 return
+
+    def _watch(self) -> None:
+        self.process.wait()
+        self._stop()  # with everything read that it wrote
+        with self._changed:
+            self._over.set()
+            self._changed.notify_all()
 
     def _take(self, data: bytes) -> None:
         with self._changed:

@@ -36,6 +36,12 @@ def test_waiting_in_vain_shows_the_screen(echo: Terminal) -> None:
         echo.wait_for("never", timeout=0.01)
 
 
+def test_waiting_for_a_program_that_ends(tmp_path: Path) -> None:
+    with program(tmp_path, "print('bye')") as terminal, pytest.raises(TimeoutError, match="ended") as raised:
+        terminal.wait_for("never", timeout=60)
+    assert "bye" in str(raised.value)
+
+
 def test_control_c_reaches_the_program(tmp_path: Path) -> None:
     with program(tmp_path, "print('ready'); input()") as terminal:
         terminal.wait_for("ready")

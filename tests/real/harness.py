@@ -63,6 +63,7 @@ class Started:
         self._changed = threading.Condition()
         self._lines: dict[str, list[str]] = {"out": [], "err": []}
         streams = (("out", self.process.stdout), ("err", self.process.stderr))
+        self._open = len(streams)
         self._readers = [threading.Thread(target=self._read, args=stream) for stream in streams]
         for reader in self._readers:
             reader.start()
@@ -77,6 +78,9 @@ class Started:
                 with self._changed:
                     self._lines[name].append(line)
                     self._changed.notify_all()
+        with self._changed:
+            self._open -= 1
+            self._changed.notify_all()
 
     def _text(self, name: str) -> str:
         return "".join(self._lines[name])
@@ -94,7 +98,8 @@ class Started:
     def wait_for(self, text: str, *, stream: str = "err", timeout: float = 30.0) -> None:
         """Wait until the program wrote ``text``. Raises `TimeoutError` with all it wrote."""
         with self._changed:
-            if not self._changed.wait_for(lambda: text in self._text(stream), timeout):
+            self._changed.wait_for(lambda: text in self._text(stream) or not self._open, timeout)
+            if text not in self._text(stream):
                 raise TimeoutError(f"{text!r} not written within {timeout:g} s\n{self._both()}")
 
     def signal(self, number: signal.Signals) -> None:

@@ -61,7 +61,7 @@ def test_blocked_cut_off_resumed_and_used_up(world: World, tty: Terminal) -> Non
     world.model.behave([turn(on_and_on(CONTAINERS))])
     tty.send("loop for ever\r")
     world.model.wait_for(lambda seen: sum(e.end is End.CLIENT_CLOSED for e in seen) == 4)
-    tty.wait_for("not continued")
+    tty.wait_for("looped again after 2")
     world.model.behave([turn(say("Still here."))])
     tty.send("and now\r")
     tty.wait_for("Still here.")
