@@ -58,11 +58,8 @@ def _section(title: str, name: str, body: str) -> str:
 
 def _head(report: Report) -> str:
     agent = html(f"{report.agent} {report.version}".strip())
-    facts = [
-        agent,
-        html(report.project),
-        f"{date(report.started)}, {duration(report.ended - report.started)}",
-    ]
+    turns, took = counted(len(report.turns), "turn"), duration(report.ended - report.started)
+    facts = [agent, html(report.project), date(report.started), f"{turns} in {took}"]
     source = f'<p class="source">{html(report.source)}</p>' if report.source else ""
     shown = " · ".join(fact for fact in facts if fact)
     return f"<header><h1>{html(report.title)}</h1><p>{shown}</p>{source}</header>"
