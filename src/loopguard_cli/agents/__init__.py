@@ -1,46 +1,113 @@
-"""The agents we know: a literal registry."""
+"""The agents we know: a literal registry, and what other packages add to it.
+
+Each agent has a module with ``make(setup) -> Adapter`` and ``SURFACES``, imported only when it is
+needed. Other packages register a `Known` under the entry point group `GROUP`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import NamedTuple, Protocol, cast
 
-from loopguard_cli.agents.base import Adapter
-from loopguard_cli.agents.opencode import launch as opencode_launch
-from loopguard_cli.agents.opencode.adapter import OpenCode
+import msgspec
+
+from loopguard_cli.agents import commandline
+from loopguard_cli.agents.base import Adapter, Form, Setup
 from loopguard_cli.agents.plain import Plain
-from loopguard_cli.agents.tools import AgentTool, SlashCommand
+from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.errors import UsageError
+
+GROUP = "loopguard.adapters"
+
+
+class Surface(msgspec.Struct, frozen=True, kw_only=True):
+    """One way in which an agent can be run, and what we can do there."""
+
+    form: Form
+    example: str
+    """A command line, as behind ``loopguard run --``."""
+    reached: str
+    """By which ways (`agents.base`), in a few words."""
+    capabilities: Capabilities
+    remark: str = ""
+    """What a person should know about it."""
+
+
+class AgentModule(Protocol):
+    """What the module of an agent offers."""
+
+    SURFACES: tuple[Surface, ...]
+
+    def make(self, setup: Setup) -> Adapter: ...
 
 
 class Known(NamedTuple):
     """One agent of the registry."""
 
-    recognises: Callable[[Sequence[str]], bool]
-    """Whether a command line starts it."""
-    make: Callable[[Sequence[str], Sequence[AgentTool], Sequence[SlashCommand]], Adapter]
+    title: str
+    module: str
+    """Import name of its `AgentModule`."""
+    programs: frozenset[str] = frozenset()
+    """Names of its program."""
+    packages: frozenset[str] = frozenset()
+    """Names of its packages, as behind ``npx``."""
+    tested: str = ""
+    """The version that our own tests drive."""
+
+    def starts(self, argv: Sequence[str]) -> bool:
+        """Whether a command line starts it, by name, by path, or through a package runner."""
+        return commandline.position(argv, commandline.named(self.programs, self.packages)) >= 0
+
+    def load(self) -> AgentModule:
+        return cast("AgentModule", import_module(self.module))
 
 
-def _opencode(argv: Sequence[str], tools: Sequence[AgentTool], commands: Sequence[SlashCommand]) -> Adapter:
-    return OpenCode(argv, tools=tools, commands=commands)
+def _known(title: str, module: str, tested: str, programs: str = "", packages: str = "") -> Known:
+    return Known(
+        title,
+        f"loopguard_cli.agents.{module}",
+        frozenset(programs.split()),
+        frozenset(packages.split()),
+        tested,
+    )
 
 
 AGENTS: dict[str, Known] = {
-    "opencode": Known(opencode_launch.recognises, _opencode),
+    "opencode": _known(
+        "OpenCode",
+        "opencode",
+        "1.18.33",
+        "opencode opencode.exe opencode-ai opencode-linux-x64 opencode-darwin-arm64",
+        "opencode-ai",
+    ),
 }
 
 
-def choose(
-    argv: Sequence[str],
-    name: str = "",
-    *,
-    tools: Sequence[AgentTool] = (),
-    commands: Sequence[SlashCommand] = (),
-) -> Adapter:
+def registry() -> Iterator[tuple[str, Known]]:
+    """All agents: ours first, then those of other packages."""
+    yield from AGENTS.items()
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP):
+        if entry.name not in AGENTS:
+            yield entry.name, cast("Known", entry.load())
+
+
+def find(name: str) -> Known:
+    """The agent of this name. Raises UsageError."""
+    known = AGENTS.get(name) or dict(registry()).get(name)
+    if known is None:
+        names = ", ".join(dict(registry()))
+        raise UsageError(f"unknown agent {name!r}", f"known: {names}")
+    return known
+
+
+def choose(setup: Setup, name: str = "") -> Adapter:
     """The adapter for a command line: the one named, or the one that recognises it."""
-    if name and name not in AGENTS:
-        raise UsageError(f"unknown agent {name!r}", f"known: {', '.join(AGENTS)}")
-    for key, known in AGENTS.items():
-        if key == name or (not name and known.recognises(argv)):
-            return known.make(argv, tools, commands)
-    return Plain(argv)
+    if name:
+        return find(name).load().make(setup)
+    for _, known in registry():
+        if known.starts(setup.argv):
+            return known.load().make(setup)
+    return Plain(setup.argv)

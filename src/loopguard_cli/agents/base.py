@@ -2,18 +2,31 @@
 
 An adapter is pure translation. It opens nothing, starts nothing and reads no clock: the shell hands
 it what arrived and performs what it answers, so that every adapter can be tested without its agent.
+
+There are four ways to reach an agent, and an adapter may use several at once:
+
+=========  ======================================  ==================================================
+bridged    `Adapter` (greet, receive, lost)        a shim inside the agent on our socket
+hooked     `Hooked` (called)                       the agent calls hooks: HTTP, or a small shell client
+driven     `Driven` (began, heard, typed, ...)     its standard streams are ours: JSON, one a line
+terminal   `OnTerminal` (printed)                  a pseudo-terminal of ours: text out, keys in
+=========  ======================================  ==================================================
+
+Each way has one home in `runtime`: `bridges`, `hooks`, `pipes`, `screen`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from loopguard_cli.agents.tools import AgentTool, SlashCommand
 from loopguard_cli.core.effects import Effect, Prompt
 from loopguard_cli.core.events import Event
+from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.settings import Capabilities
 
 
@@ -22,14 +35,57 @@ class Form(StrEnum):
 
     SCREEN = "screen"
     """Interactive: the agent owns the person's terminal."""
+    CONSOLE = "console"
+    """Interactive through us: we print what it says, and the person types to us (driven agents)."""
     ONE_SHOT = "one-shot"
-    """One prompt, then it exits; going on means a new invocation."""
+    """One prompt, then it exits. Going on means a new invocation (capability ``respawn``) or, where
+    we drive it, another prompt before it is dismissed."""
     SERVER = "server"
     """Runs until it is stopped; sessions come from other clients."""
     REMOTE = "remote"
     """A client of an agent that runs elsewhere: nothing inside it can be guarded from here."""
     PLAIN = "plain"
     """No agent work at all (``--version``, ``models``, ...): passed through."""
+
+
+class Streams(StrEnum):
+    """Who holds the agent's standard streams."""
+
+    INHERITED = "inherited"
+    """The person's own; the agent cannot tell that we are there."""
+    PIPED = "piped"
+    """Ours: the adapter is `Driven`."""
+    TERMINAL = "terminal"
+    """A pseudo-terminal, passed through: keys can be typed, and an `OnTerminal` adapter reads along."""
+
+
+class Permissions(StrEnum):
+    """How an agent's own questions for permission are answered where they come to us."""
+
+    ASK = "ask"
+    """By the person at the terminal; refused where nobody is there."""
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What an adapter is made from."""
+
+    argv: tuple[str, ...]
+    """The command line as the person typed it."""
+    tools: tuple[AgentTool, ...] = ()
+    """What the model gets from us."""
+    commands: tuple[SlashCommand, ...] = ()
+    """What the person can type into the agent to reach us."""
+    directory: str = ""
+    """The folder the agent works in; absolute."""
+    interactive: bool = True
+    """A person is at the terminal: standard input and output are one."""
+    input: str = ""
+    """What stood on standard input where it is no terminal and the agent is driven."""
+    permissions: Permissions = Permissions.ASK
+    tool_server: tuple[str, ...] = ()
+    """Command line of an MCP server with ``tools``, for agents that take them no other way."""
 
 
 class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,20 +96,31 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     """Added to, or replaced in, the environment of the run."""
     stdin: bytes | None = None
-    """Fed to standard input, which is then closed; None: inherited."""
+    """Fed to standard input, which is then closed; None: inherited. Only with inherited streams."""
+    streams: Streams = Streams.INHERITED
+    files: dict[str, bytes] = {}
+    """Written into the run's private folder (`BridgeAddress.folder`) before the start, by relative name."""
     bridged: bool = True
-    """A bridge inside the agent is expected to say hello."""
+    """A first sign of life is expected (`AgentConnected`); without one the person is told."""
+    quiet: bool = False
+    """Driven: standard error is kept back, and its end shown only if the agent fails."""
     remarks: tuple[str, ...] = ()
     """What the person must know about how far this launch is guarded."""
 
 
 class BridgeAddress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a bridge finds the supervisor, and the word that lets it in."""
+    """Where what we put inside the agent finds the supervisor, and the word that lets it in."""
 
     token: str
     unix: str = ""
     host: str = ""
     port: int = 0
+    hooks: str = ""
+    """Base URL for HTTP hooks, the token in it; append the hook's name. Only for `Hooked` adapters."""
+    hook_command: tuple[str, ...] = ()
+    """Command line of the hook client; append the hook's name. Only for `Hooked` adapters."""
+    folder: str = ""
+    """The run's private folder, where `LaunchPlan.files` are. Only for `Hooked` adapters."""
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
@@ -67,18 +134,96 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="he
     """Messages that the bridge could not send while it was not connected."""
 
 
+# --- what an adapter answers ------------------------------------------------------------------
+
+CHILD = 0
+"""The peer number of a driven agent's own standard streams."""
+
+
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One message for a bridge."""
+    """One message for a bridge, or, with the peer `CHILD`, for a driven agent's standard input."""
 
     peer: int
     message: dict[str, Any]
 
 
-class Answer(NamedTuple):
-    """What an effect comes to: messages for bridges, and events that are known at once."""
+class HookReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to one `HookCall`; a second one for the same call is dropped."""
 
-    orders: tuple[Order, ...] = ()
+    call: int
+    body: dict[str, Any] | None = None
+    """None: nothing to say, the agent goes on as without us."""
+    code: int = 0
+    """Exit status of a command hook."""
+    text: str = ""
+    """Standard error of a command hook."""
+
+
+class Keys(msgspec.Struct, frozen=True, kw_only=True):
+    """Typed into the agent's terminal, as by the person."""
+
+    data: bytes
+    pause: float = 0.0
+    """Seconds to wait before; some agents take a text and the Enter behind it as one paste."""
+
+
+class Show(StrEnum):
+    """What a piece of console output is."""
+
+    TEXT = "text"
+    """The assistant speaks; pieces follow each other on the same line."""
+    REASONING = "reasoning"
+    TOOL = "tool"
+    """A call begins: one line."""
+    RESULT = "result"
+    """What came of it, one line or more."""
+    NOTE = "note"
+    """One line about the session."""
+    PROMPT = "prompt"
+    """What we sent to the agent in the person's place."""
+    OUT = "out"
+    """To standard output, verbatim: what the agent itself would have printed."""
+    ERR = "err"
+    """To standard error, verbatim."""
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """Something for the person to see (driven agents)."""
+
+    kind: Show
+    text: str
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    key: str
+    label: str
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """Something for the person to decide; comes back by `Driven.chosen`, or is cancelled by the agent."""
+
+    id: str
+    text: str
+    choices: tuple[Choice, ...]
+
+
+class Withdrawn(msgspec.Struct, frozen=True, kw_only=True):
+    """A `Question` that needs no answer any more."""
+
+    id: str
+
+
+Outgoing = Order | HookReply | Keys | Shown | Question | Withdrawn
+
+
+class Answer(NamedTuple):
+    """What something comes to: what goes out, and events that are known at once."""
+
+    orders: tuple[Outgoing, ...] = ()
     events: tuple[Event, ...] = ()
+
+
+# --- the adapter ------------------------------------------------------------------------------
 
 
 class Adapter(Protocol):
@@ -99,7 +244,7 @@ class Adapter(Protocol):
         """The first start."""
 
     def relaunch(self, environ: Mapping[str, str], address: BridgeAddress, prompt: Prompt) -> LaunchPlan:
-        """One-shot agents: the invocation that goes on in ``prompt.session`` with ``prompt.text``."""
+        """With ``respawn``: the invocation that goes on in ``prompt.session`` with ``prompt.text``."""
 
     def greet(self, peer: int, hello: Hello) -> Answer:
         """A bridge was let in. ``peer`` numbers the connection; orders are sent with the welcome."""
@@ -114,4 +259,67 @@ class Adapter(Protocol):
         """The connection is gone; what it still owes is settled when the agent is back or gone."""
 
     def exited(self, code: int) -> Sequence[Event]:
-        """The agent's process is gone."""
+        """The agent's process is gone. The code of the `AgentExited` among these is the run's."""
+
+
+class HookCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a hook; the agent waits for its `HookReply` (or gives up by itself)."""
+
+    call: int
+    hook: str
+    """The name that the adapter appended to the address."""
+    body: dict[str, Any]
+
+
+@runtime_checkable
+class Hooked(Protocol):
+    """An agent that calls hooks of ours."""
+
+    def called(self, call: HookCall) -> Answer:
+        """A hook was called. Answer with `HookReply` now, or later out of `Adapter.carry_out`."""
+
+    def hung_up(self, call: int) -> Sequence[Event]:
+        """The agent waits no longer for the answer to this call."""
+
+
+@runtime_checkable
+class Driven(Protocol):
+    """An agent whose standard streams are ours."""
+
+    @property
+    def speaks(self) -> Any:
+        """The type of the lines on its standard output, for `wire.ndjson.Decoder`."""
+
+    @property
+    def session(self) -> SessionId:
+        """The session that the person talks to; empty before there is one."""
+
+    @property
+    def waiting(self) -> bool:
+        """It does nothing and has nothing to do: no turn runs, no prompt is queued or being sent."""
+
+    def began(self) -> Answer:
+        """The process runs."""
+
+    def heard(self, message: Any) -> Answer:
+        """One message came (a `speaks`, never `wire.ndjson.Malformed`)."""
+
+    def typed(self, text: str) -> Answer:
+        """The person entered a prompt."""
+
+    def chosen(self, question: str, key: str) -> Answer:
+        """The person decided; an empty ``key``: nobody can be asked."""
+
+    def interrupted(self) -> Answer:
+        """The person pressed ^C while a turn runs: stop it, and send nothing more by itself."""
+
+
+@runtime_checkable
+class OnTerminal(Protocol):
+    """An agent on a pseudo-terminal that is read along."""
+
+    def printed(self, data: bytes) -> Answer:
+        """The agent wrote to its terminal (in the order written; the person has it already)."""
+
+    def paused(self) -> Answer:
+        """It has written nothing for a moment (`runtime.screen.PAUSE_SECONDS`)."""

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import msgspec
 
-from loopguard_cli.agents.base import Adapter, BridgeAddress, Hello, Order
+from loopguard_cli.agents.base import Adapter, BridgeAddress, Hello, Order, Outgoing
 from loopguard_cli.core.events import Event, Unparsed
 from loopguard_cli.runtime.peers import descends, peer_of, same_login_session
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
@@ -75,9 +75,10 @@ class BridgeServer:
     def connected(self) -> bool:
         return bool(self._peers)
 
-    def send(self, orders: Iterable[Order]) -> None:
+    def send(self, orders: Iterable[Outgoing]) -> None:
+        """Send what is meant for bridges."""
         for order in orders:
-            if connection := self._peers.get(order.peer):
+            if isinstance(order, Order) and (connection := self._peers.get(order.peer)):
                 connection.send(order.message)
 
     async def drained(self, seconds: float) -> None:
@@ -117,7 +118,7 @@ class BridgeServer:
         token = secrets.token_urlsafe(24)
         self._returns[token] = None
         answer = self._adapter.greet(connection.number, hello)
-        orders = [order.message for order in answer.orders]
+        orders = [order.message for order in answer.orders if isinstance(order, Order)]
         connection.send({"type": "welcome", "token": token, "resync": hello.reconnected, "orders": orders})
         self.greeted.set()
         self._post(answer.events)

@@ -158,7 +158,7 @@ class Run:
         await tree.end_all(self._mark, self._jobs.pids)
         assert child.code is not None
         if launch.bridged and not self._bridges.greeted.is_set():
-            self._notices.say("the agent ended before it connected: it ran unguarded")
+            self._notices.say("the agent ended before it connected, so it was not guarded")
         self._supervisor.post(self._adapter.exited(child.code))
         return child.code
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePath
@@ -11,6 +12,7 @@ from pathlib import Path, PurePath
 import msgspec
 
 from loopguard_cli.agents import choose
+from loopguard_cli.agents.base import Setup
 from loopguard_cli.agents.tools import GUARD_TOOLS, LOOP_GUARD
 from loopguard_cli.config.load import load_for
 from loopguard_cli.core.settings import Mode
@@ -49,12 +51,14 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
     project = project_folder(Path.cwd())
     settings = load_for(project, assignments=options.assignments, environ=environ).settings
     guarded = settings.guard.mode is not Mode.OFF
-    adapter = choose(
-        options.argv,
-        options.agent,
+    setup = Setup(
+        argv=tuple(options.argv),
         tools=GUARD_TOOLS if guarded else (),
         commands=(LOOP_GUARD,),
+        directory=str(Path.cwd()),
+        interactive=sys.stdin.isatty() and sys.stdout.isatty(),
     )
+    adapter = choose(setup, options.agent)
     clock = Clock()
     state = state_path(project, environ=environ)
     run_id = runs.new_run_id()

@@ -29,6 +29,7 @@ from loopguard_cli.agents.opencode.protocol import (
     Surface,
     UserMessage,
 )
+from loopguard_cli.agents.opencode.settling import SETTLED, Pending
 from loopguard_cli.agents.tools import AgentTool, SlashCommand, slash
 from loopguard_cli.core import events
 from loopguard_cli.core.effects import (
@@ -50,12 +51,10 @@ from loopguard_cli.core.events import (
     EffectSettled,
     Event,
     Gap,
-    Origin,
-    SessionRead,
     Status,
     ToolAsked,
 )
-from loopguard_cli.core.ids import CallId, EffectId, MessageId, RequestId, SessionId
+from loopguard_cli.core.ids import CallId, EffectId, RequestId, SessionId
 from loopguard_cli.core.settings import Capabilities
 
 QUESTIONS = 1000
@@ -98,10 +97,11 @@ class OpenCode:
         self._tools = {tool.name: tool for tool in tools}
         self._commands = tuple(commands)
         self._reader = EventReader()
+        self._seen = self._reader.seen
         self._peers: dict[int, None] = {}
         self._home: Recent[SessionId, int] = Recent(CONTEXTS * 2)
         self._questions: Recent[RequestId, _Question] = Recent(QUESTIONS)
-        self._pending: Recent[EffectId, Effect] = Recent(PENDING)
+        self._pending = Pending(self._seen, self._reader.messages)
         self._contexts: Recent[SessionId, SetContext] = Recent(CONTEXTS)
         self._trims: list[Trim] = []
         """To be done when a one-shot agent has started again, before it reads its history."""
@@ -116,7 +116,7 @@ class OpenCode:
 
     def relaunch(self, environ: Mapping[str, str], address: BridgeAddress, prompt: Prompt) -> LaunchPlan:
         self._launched, self._exited = prompt, False
-        self._reader.issued[prompt.effect] = None
+        self._seen.issued[prompt.effect] = None
         boot = self._boot(address)
         boot["prompt"] = {"session": prompt.session, "effect": prompt.effect}
         return launch.again(self.invocation, environ, boot, prompt)
@@ -136,7 +136,7 @@ class OpenCode:
     def greet(self, peer: int, hello: Hello) -> Answer:
         self._peers[peer] = None
         said: list[Event] = [
-            AgentConnected(agent=self.name, version=self._reader.version, reconnected=hello.reconnected)
+            AgentConnected(agent=self.name, version=self._seen.version, reconnected=hello.reconnected)
         ]
         if hello.reconnected:
             said += self._settle_all("the connection to the agent was lost")
@@ -162,7 +162,7 @@ class OpenCode:
                     yield event
             case Gate():
                 self._home[message.session] = peer
-                reader.asked[message.call] = None
+                self._seen.asked[message.call] = None
                 yield ToolAsked(
                     session=message.session,
                     request=self._question(peer, message.id, message.call),
@@ -173,15 +173,15 @@ class OpenCode:
             case UserMessage():
                 self._home[message.session] = peer
                 yield from self._taken(message.effect)
-                yield from reader.user_message(message)
+                yield from reader.messages.announced(message)
             case Cancelled():
-                reader.cancelled[message.call] = None
+                self._seen.cancelled[message.call] = None
             case Compacting():
                 yield CompactionStarting(session=message.session)
             case Ask():
                 yield self._asked(peer, message)
             case Done():
-                yield from self._done(message)
+                yield from self._pending.done(message)
             case Resync():
                 for session in reader.known_sessions():
                     native = message.busy.get(session, {}).get("type", "idle")
@@ -213,11 +213,6 @@ class OpenCode:
             session, self._launched = self._launched.session, None
             yield EffectSettled(session=session, effect=effect, ok=True)
 
-    def _done(self, done: Done) -> Iterator[Event]:
-        found = self._pending.pop(done.id)
-        if found is not None:
-            yield self._settle(found, done.id, ok=done.ok, error=done.error, data=done.data)
-
     # --- what we want from it ----------------------------------------------------------------
 
     def carry_out(self, effect: Effect) -> Answer:
@@ -230,11 +225,10 @@ class OpenCode:
                 self._contexts[effect.session] = effect
             case Tell() if not self.capabilities.screen:
                 return Answer()
-            case Trim() if self._gone():
-                self._trims.append(effect)
-                return Answer(events=(self._settle(effect, effect.effect, ok=True),))
-            case ReadSession() if self._gone():
-                return Answer(events=(self._settle(effect, effect.effect, ok=True),))
+            case Trim() | ReadSession() if self._gone():
+                if isinstance(effect, Trim):
+                    self._trims.append(effect)
+                return Answer(events=(self._pending.settled(effect, ok=True),))
             case _:
                 pass
         message = order(effect)
@@ -243,15 +237,15 @@ class OpenCode:
         peer = self._home.get(effect.session, -1)
         if peer not in self._peers:
             peer = next(iter(self._peers), -1)
-        if isinstance(effect, Abort | Prompt | ReadSession | Trim):
+        if isinstance(effect, SETTLED):
             # `opencode run` exits when it is idle: its connection goes first, then its process tells.
             leaving = self.invocation.form is Form.ONE_SHOT and not isinstance(effect, Prompt)
             if peer < 0 and not leaving:
                 error = "the agent is not connected"
-                return Answer(events=(self._settle(effect, effect.effect, ok=False, error=error),))
-            self._pending[effect.effect] = effect
+                return Answer(events=(self._pending.settled(effect, ok=False, error=error),))
+            self._pending.add(effect)
         if isinstance(effect, Prompt):
-            self._reader.issued[effect.effect] = None
+            self._seen.issued[effect.effect] = None
         return Answer(orders=(Order(peer=peer, message=message),) if peer >= 0 else ())
 
     def _answer(self, request: RequestId, **fields: Any) -> Answer:
@@ -259,7 +253,7 @@ class OpenCode:
         if question is None or question.peer not in self._peers:
             return Answer()
         if fields.get("allow") is False:
-            self._reader.refused[question.call] = None
+            self._seen.refused[question.call] = None
         return Answer((Order(peer=question.peer, message={"type": "answer", "id": question.id, **fields}),))
 
     # --- connection and process --------------------------------------------------------------
@@ -271,7 +265,7 @@ class OpenCode:
     def exited(self, code: int) -> Sequence[Event]:
         self._peers.clear()
         self._exited = True
-        said = list(self._settle_all("the agent has exited", aborted=True))
+        said = list(self._settle_gone())
         if self._launched is not None:
             prompt, self._launched = self._launched, None
             error = f"the agent exited with {code} before it took the prompt"
@@ -284,49 +278,18 @@ class OpenCode:
         """A one-shot agent between two invocations: idle for certain."""
         return self._exited and self.invocation.form is Form.ONE_SHOT
 
-    def _settle_all(self, error: str, *, aborted: bool = False) -> Iterator[Event]:
-        pending = self._pending.items()
-        self._pending.clear()
-        for effect_id, effect in pending:
-            # An agent that is gone has stopped what it was doing, and says no more.
-            ok = aborted and isinstance(effect, Abort | ReadSession)
-            if aborted and isinstance(effect, Trim) and self.invocation.form is Form.ONE_SHOT:
+    def _settle_all(self, error: str) -> Iterator[Event]:
+        for effect in self._pending.take():
+            yield self._pending.settled(effect, ok=False, error=error)
+
+    def _settle_gone(self) -> Iterator[Event]:
+        """An agent that is gone has stopped what it was doing; what was asked of its history waits."""
+        for effect in self._pending.take():
+            trim = isinstance(effect, Trim) and self.invocation.form is Form.ONE_SHOT
+            if isinstance(effect, Trim) and trim:
                 self._trims.append(effect)
-                ok = True
-            yield self._settle(effect, effect_id, ok=ok, error="" if ok else error)
-
-    def _settle(
-        self, effect: Effect, effect_id: EffectId, *, ok: bool, error: str = "", data: Any = None
-    ) -> Event:
-        if isinstance(effect, ReadSession):
-            return self._session_read(effect.session, effect_id, ok=ok, error=error, data=data)
-        return EffectSettled(session=effect.session, effect=effect_id, ok=ok, error=error)
-
-    def _session_read(
-        self, session: SessionId, effect: EffectId, *, ok: bool, error: str, data: Any
-    ) -> SessionRead:
-        """From what the agent answered, or, when it is gone, from what was seen of it."""
-        reader = self._reader
-        read = data if isinstance(data, dict) else {}
-        user = read.get("user")
-        user = user if isinstance(user, dict) else {}
-        newest = MessageId(str(user.get("id") or reader.newest_user.get(session, MessageId(""))))
-        assistant = read.get("assistant") or reader.newest_reply.get(session, MessageId(""))
-        try:
-            status = Status(str(read.get("status", Status.IDLE)))
-        except ValueError:
-            ok, error, status = False, "unknown status", Status.BUSY
-        return SessionRead(
-            session=session,
-            effect=effect,
-            ok=ok,
-            error=error,
-            status=status,
-            newest_assistant=MessageId(str(assistant)),
-            newest_user=newest,
-            newest_user_origin=reader.origins.get(newest, Origin.PERSON),
-            agent=str(user.get("agent") or reader.agents.get(session, "")),
-        )
+            ok = trim or isinstance(effect, Abort | ReadSession)
+            yield self._pending.settled(effect, ok=ok, error="" if ok else "the agent has exited")
 
 
 def capabilities(form: Form) -> Capabilities:
@@ -338,7 +301,7 @@ def capabilities(form: Form) -> Capabilities:
             return msgspec.structs.replace(_BRIDGED, respawn=True)
         case Form.SERVER:
             return _BRIDGED
-        case Form.REMOTE | Form.PLAIN:
+        case _:
             return Capabilities()
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from loopguard_cli.agents import commandline
 from loopguard_cli.agents.base import Form, LaunchPlan
 from loopguard_cli.agents.opencode import jsonc
 from loopguard_cli.core.effects import Prompt
@@ -27,7 +28,12 @@ GATE_TIMEOUT_MS = 5000
 ASK_TIMEOUT_MS = 30_000
 """How long an agent tool or a slash command waits for its answer."""
 
-_NAMES = {"opencode", "opencode-ai", "opencode.exe", "opencode-linux-x64", "opencode-darwin-arm64"}
+is_opencode = commandline.named(
+    {"opencode", "opencode-ai", "opencode.exe", "opencode-linux-x64", "opencode-darwin-arm64"},
+    {"opencode-ai"},
+)
+"""Whether a word of a command line names OpenCode, as a program or as a package."""
+
 _VALUED = {
     "--agent", "--attach", "--command", "--cors", "--dir", "--file", "--format", "--hostname", "--log-level",
     "--mdns-domain", "--model", "--password", "--port", "--prompt", "--replay-limit", "--session", "--title",
@@ -65,19 +71,10 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     """Started without external plugins, so without a bridge."""
 
 
-def recognises(argv: Sequence[str]) -> bool:
-    """Whether this command line starts OpenCode, by name, by path, or through a package runner."""
-    return any(_is_opencode(word) for word in _leading(argv))
-
-
 def parse(argv: Sequence[str]) -> Invocation:
     """Take a command line apart. One that does not name OpenCode is a wrapper around it."""
-    leading = _leading(argv)
-    at = next((i for i, word in enumerate(leading) if _is_opencode(word)), 0)
-    program, options = tuple(argv[: at + 1]), tuple(argv[at + 1 :])
-    if options[:1] == ("--",):  # npm exec opencode-ai -- run ...
-        program, options = (*program, "--"), options[1:]
-    words = _words(options)
+    program, options = commandline.split(argv, is_opencode)
+    words = commandline.words(options, _VALUED)
     command = next((word for word in words if not word.startswith("-")), "")
     if command not in _FORMS and command not in _PLAIN:
         command = ""  # a project folder
@@ -126,39 +123,6 @@ def again(
 
 
 # --- command line --------------------------------------------------------------------------------
-
-
-def _is_opencode(word: str) -> bool:
-    name = PurePath(word).name
-    return name in _NAMES or name.partition("@")[0] == "opencode-ai"
-
-
-def _leading(argv: Sequence[str]) -> list[str]:
-    """The words that can name the program: the first, or what a runner in front of it runs."""
-    words = list(argv[:1])
-    for word in argv[1:8]:
-        if any(_is_opencode(w) for w in words):
-            break
-        words.append(word)
-    return words if len(words) == 1 or PurePath(words[0]).name in _RUNNERS else words[:1]
-
-
-_RUNNERS = {"npx", "npm", "pnpm", "pnpx", "bunx", "bun", "yarn", "node", "env", "nice", "timeout", "exec"}
-
-
-def _words(options: Sequence[str]) -> list[str]:
-    """Options and positionals up to ``--``, without the values of options."""
-    words: list[str] = []
-    skip = False
-    for word in options:
-        if word == "--":
-            break
-        if skip:
-            skip = False
-            continue
-        words.append(word.partition("=")[0] if word.startswith("--") else word)
-        skip = word in _VALUED
-    return words
 
 
 def _form(command: str, words: Sequence[str]) -> Form:

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
+D = TypeVar("D")
 
 
 class Recent(Generic[K, V]):
@@ -25,7 +26,7 @@ class Recent(Generic[K, V]):
         if len(self._entries) > self._limit:
             self._entries.popitem(last=False)
 
-    def get(self, key: K, default: V) -> V:
+    def get(self, key: K, default: D) -> V | D:
         return self._entries.get(key, default)
 
     def pop(self, key: K) -> V | None:

@@ -191,6 +191,20 @@ class Part(msgspec.Struct, frozen=True):
     cost: float = 0
 
 
+class ReadUser(msgspec.Struct, frozen=True):
+    id: MessageId = MessageId("")
+    agent: str = ""
+    parts: tuple[Part, ...] = ()
+
+
+class ReadData(msgspec.Struct, frozen=True):
+    """The bridge's answer to the order ``read``."""
+
+    status: str = "idle"
+    assistant: MessageId = MessageId("")
+    user: ReadUser = ReadUser()
+
+
 class StatusInfo(msgspec.Struct, frozen=True):
     type: str = ""
 
