@@ -91,6 +91,11 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
     checks: Callable[[Played], list[Check]]
 
+    @property
+    def command(self) -> str:
+        """What a person would type."""
+        return f"loopguard run -- opencode run '{self.prompt}'"
+
 
 class Cast(msgspec.Struct, frozen=True, kw_only=True):
     """The agent that plays."""
@@ -124,7 +129,7 @@ def play(scene: Scene, cast: Cast, show: Callable[[str], None]) -> Outcome:
         played = Played(code, model.chats(), sandbox.home)
         return Outcome(
             scene=scene.title,
-            command=f"loopguard run -- {program.name} run '{scene.prompt}'",
+            command=scene.command,
             exit_code=code,
             checks=tuple(scene.checks(played)),
             seconds=round(time.monotonic() - started, 1),

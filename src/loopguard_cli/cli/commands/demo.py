@@ -44,7 +44,7 @@ def command(
     outcomes: list[Outcome] = []
     for number, scene in enumerate(demonstration.SCENES, 1):
         if not as_json:
-            typer.echo(f"\n{number}. {scene.title}\n   {scene.story}\n")
+            typer.echo(f"\n{number}. {scene.title}\n   {scene.story}\n\n   $ {scene.command}")
         outcomes.append(demonstration.play(scene, cast, _silent if as_json else _show))
         if not as_json:
             _judge(outcomes[-1])
@@ -72,9 +72,9 @@ def _silent(line: str) -> None:
 
 
 def _judge(outcome: Outcome) -> None:
-    typer.echo(f"\n   $ {outcome.command}    ({outcome.seconds:g} s)")
+    typer.echo(f"\n   Seen, in {outcome.seconds:g} s:")
     for check in outcome.checks:
-        typer.echo(f"   {'ok  ' if check.ok else 'FAIL'}  {check.what}\n         {_cut(check.seen)}")
+        typer.echo(f"   {'ok  ' if check.ok else 'FAIL'} {check.what}\n        {_cut(check.seen)}")
 
 
 def _summary(outcomes: list[Outcome]) -> str:
