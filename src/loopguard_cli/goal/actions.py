@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from loopguard_cli.goal import commands as c
 from loopguard_cli.goal import status
 from loopguard_cli.goal.desk import Desk
+from loopguard_cli.goal.evolve import WAITING
 from loopguard_cli.goal.flags import Options
 from loopguard_cli.goal.model import (
     MAX_LIVE_GOALS,
@@ -96,6 +97,7 @@ class Actions:
                 reply=f"history:{which}", text=status.history_text(shown), data=status.history_data(shown)
             )
         if isinstance(shown, Goal):
+            now = now if self._desk.session != WAITING else shown.since or now
             text, data = status.goal_text(shown, settings, now), status.goal_data(shown, settings, now)
         else:
             text, data = status.result_text(shown), status.result_data(shown)

@@ -72,13 +72,19 @@ def evolve(book: Book, record: GoalRecord, kind: Kind, payload: r.Payload) -> Bo
 # --- whole books -------------------------------------------------------------------------------
 
 
-def join(waiting: Book, own: Book, at: float) -> Book:
-    """Goals that waited for a session come behind its own and have the focus; their time begins."""
-    if not waiting.goals:
+def join(arriving: Book, own: Book, at: float) -> Book:
+    """Goals that arrive come behind a session's own and have the focus; their time begins."""
+    if not arriving.goals:
         return own
-    idle = tuple(_stopped(g, StopReason.BACKGROUNDED, g.seen) if g.active else g for g in own.goals)
-    begun = tuple(replace(g, since=at, elapsed=0.0, seen=at) if g.active else g for g in waiting.goals)
-    return replace(own, goals=(*idle, *begun), focus=waiting.focus, ordered=waiting.ordered)
+    resting = tuple(_stopped(g, StopReason.BACKGROUNDED, g.seen) if g.active else g for g in own.goals)
+    begun = tuple(replace(g, since=at, seen=at) if g.active else g for g in arriving.goals)
+    return Book(
+        goals=(*resting, *begun),
+        focus=arriving.focus or own.focus,
+        ordered=arriving.ordered,
+        archive=(*own.archive, *arriving.archive)[-MAX_ARCHIVE:],
+        last_result=arriving.last_result or own.last_result,
+    )
 
 
 def _set(book: Book, record: GoalRecord, p: r.Set) -> Book:

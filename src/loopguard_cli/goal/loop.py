@@ -87,6 +87,31 @@ class Goals:
         known = self._sessions.get(session)
         return known.desk.book if known is not None else self._books.get(session, Book())
 
+    def latest(self) -> SessionId:
+        """The session a person without a live run means: goals that wait, else the newest live ones."""
+        if self.book(WAITING).goals:
+            return WAITING
+        newest = {
+            name: max(goal.seen for goal in book.goals) for name, book in self._books.items() if book.goals
+        }
+        finished = {
+            name: book.last_result.finished
+            for name, book in self._books.items()
+            if book.last_result is not None
+        }
+        ages = newest or finished
+        return max(ages, key=ages.__getitem__, default=WAITING)
+
+    def wait(self, session: SessionId, now: float) -> Sequence[Effect]:
+        """Have the goals of ``session`` wait for the session of the next run."""
+        source, waiting = self._session(session), self._session(WAITING)
+        if session != WAITING and source.desk.book.goals:
+            record = pack(WAITING, "", Kind.ATTACHED, records.Attached(at=now, source=session))
+            waiting.desk.out.append(Record(session=WAITING, record=record, sync=True))
+            waiting.desk.load(join(source.desk.book, waiting.desk.book, now))
+            source.desk.load(Book())
+        return self._collect(now)
+
     def opening(self, now: float) -> str:
         """First prompt for a session that does not exist yet, if a goal waits for one; else empty."""
         goal = self.book(WAITING).focused

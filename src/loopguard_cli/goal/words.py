@@ -50,6 +50,11 @@ def unquote(text: str) -> str:
     return quoted[0].strip() if quoted is not None and quoted[1] == len(text) else text
 
 
+def quote(text: str) -> str:
+    """``text`` as one word that `split` gives back unchanged."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def _word(line: str, start: int) -> Word:
     if (quoted := _quoted(line, start)) is not None:
         return Word(quoted[0], start, quoted[1], quoted=True)

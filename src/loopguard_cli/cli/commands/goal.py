@@ -1,0 +1,323 @@
+"""``loopguard goal``: set goals, steer them, and see how they stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from loopguard_cli.cli import live
+
+EXAMPLES = (
+    'loopguard goal set "make the tests pass" --check "make test"',
+    'loopguard goal set "port the CLI" --max-turns 30 --budget 300k',
+    'loopguard goal sequence "build the parser" "write the tests" "ship it"',
+    "loopguard goal status",
+    "loopguard goal resume --max-minutes 60",
+)
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    help="""Set a goal that is pursued until it is proven done.
+
+    The session is continued whenever it goes idle, until the agent proves the end, names an obstacle, or
+    a limit is reached. Without a live run a goal waits for the next one in this folder.
+    """,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+
+
+def _numbers(incomplete: str) -> list[tuple[str, str]]:
+    """Goals to choose from, for the completion of a shell."""
+    from loopguard_cli.goal.evolve import WAITING
+    from loopguard_cli.store.goals import stored_goals
+    from loopguard_cli.store.paths import project_folder, state_path
+
+    books = stored_goals(state_path(project_folder(Path.cwd()))).books()
+    book = books.get(WAITING) or next((b for b in reversed(books.values()) if b.goals), None)
+    numbered = enumerate(book.goals, start=1) if book else ()
+    return [(str(n), goal.objective[:60]) for n, goal in numbered if str(n).startswith(incomplete)]
+
+
+Words = Annotated[
+    list[str], typer.Argument(metavar="OBJECTIVE", help="What is to be achieved.", show_default=False)
+]
+MaxTurns = Annotated[
+    str, typer.Option("--max-turns", metavar="N", help="Continuations at most.", show_default=False)
+]
+MaxMinutes = Annotated[
+    str, typer.Option("--max-minutes", metavar="N", help="Minutes in force at most.", show_default=False)
+]
+Budget = Annotated[
+    str,
+    typer.Option(
+        "--budget",
+        "--max-tokens",
+        metavar="N[k|m]",
+        help="Tokens of one request at most: 150k.",
+        show_default=False,
+    ),
+]
+TotalTokens = Annotated[
+    str,
+    typer.Option(
+        "--max-total-tokens", metavar="N[k|m]", help="Tokens of all requests together.", show_default=False
+    ),
+]
+Cost = Annotated[
+    str, typer.Option("--max-cost", metavar="USD", help="Cost of all requests together.", show_default=False)
+]
+Cooldown = Annotated[
+    str,
+    typer.Option("--cooldown-ms", metavar="N", help="Least time between continuations.", show_default=False),
+]
+LowOutput = Annotated[
+    str,
+    typer.Option(
+        "--no-progress-threshold", metavar="N", help="Fewer output tokens are a low turn.", show_default=False
+    ),
+]
+LowTurns = Annotated[
+    str,
+    typer.Option(
+        "--no-progress-turns", metavar="N", help="Low turns in a row until it pauses.", show_default=False
+    ),
+]
+TalkTurns = Annotated[
+    str,
+    typer.Option(
+        "--no-tool-turns", metavar="N", help="Turns without tools until it pauses.", show_default=False
+    ),
+]
+Success = Annotated[
+    str,
+    typer.Option(
+        "--success", "--success-criteria", metavar="TEXT", help="When it counts as done.", show_default=False
+    ),
+]
+Constraints = Annotated[
+    str,
+    typer.Option(
+        "--constraints", "--non-goals", metavar="TEXT", help="What must not be done.", show_default=False
+    ),
+]
+Mode = Annotated[
+    str,
+    typer.Option(
+        "--mode", metavar="MODE", help="normal, or ordered: one step after the other.", show_default=False
+    ),
+]
+Check = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--check", metavar="CMD", help="Command that must succeed at the end; repeatable.", show_default=False
+    ),
+]
+CheckTimeout = Annotated[
+    str, typer.Option("--check-timeout", metavar="SECONDS", help="For all checks.", show_default=False)
+]
+Session = Annotated[
+    str,
+    typer.Option(
+        "--session", metavar="ID", help="Session of the agent; else the one last used.", show_default=False
+    ),
+]
+
+
+def _ask(verb: str, text: str, run: str, session: str, as_json: bool) -> None:
+    """Carry out one command and show the answer."""
+    from loopguard_cli.cli import goals
+    from loopguard_cli.cli.render import goal, page
+
+    answer = goals.ask({"verb": verb, "text": text}, run=run, session=session)
+    if as_json:
+        page.show_json({"ok": answer.ok, "text": answer.text, "data": answer.data})
+        return
+    blocks = goal.page(str(answer.data.get("reply", "")), answer.data) if page.on_terminal() else ()
+    if blocks:
+        page.show(blocks)
+    else:
+        typer.echo(answer.text)
+
+
+def _text(words: list[str] | None, options: dict[str, Any]) -> str:
+    """The command in the grammar that slash command and tools share."""
+    from loopguard_cli.goal.words import quote
+
+    objective = " ".join(words or ()).strip()
+    parts = [quote(objective)] if objective else []
+    for name, value in options.items():
+        values = value if isinstance(value, list) else [value] if value else []
+        parts += [f"--{name.replace('_', '-')}={quote(str(item))}" for item in values]
+    return " ".join(parts)
+
+
+@app.command("set", short_help="Set a goal; it replaces the one in focus.")
+def set_goal(
+    objective: Words, max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
+    no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
+    success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
+    check_timeout: CheckTimeout = "", run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+) -> None:  # fmt: skip
+    """Set a goal. It replaces the goal in focus; 'add' keeps that in the background."""
+    _ask("set", _text(objective, _flags(locals())), run, session, as_json)
+
+
+@app.command("add", short_help="Set a goal and keep the present one in the background.")
+def add(
+    objective: Words, max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
+    no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
+    success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
+    check_timeout: CheckTimeout = "", run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+) -> None:  # fmt: skip
+    """Set a goal and keep the present one in the background."""
+    _ask("add", _text(objective, _flags(locals())), run, session, as_json)
+
+
+@app.command("edit", short_help="Change the objective or the limits; what was used is kept.")
+def edit(
+    objective: Annotated[
+        list[str] | None, typer.Argument(metavar="OBJECTIVE", help="The new objective.", show_default=False)
+    ] = None,
+    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
+    no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
+    success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
+    check_timeout: CheckTimeout = "", run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+) -> None:  # fmt: skip
+    """Change the goal in focus. Used budget is kept, and a stopped goal goes on."""
+    _ask("edit", _text(objective, _flags(locals())), run, session, as_json)
+
+
+@app.command("sequence", short_help="Set several goals that run one after the other.")
+def sequence(
+    objectives: Annotated[
+        list[str], typer.Argument(metavar="OBJECTIVE...", help="One argument for each goal.", show_default=False)
+    ],
+    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+) -> None:  # fmt: skip
+    """Set several goals that run one after the other. They replace all goals of the session."""
+    flags = {"max_turns": max_turns, "max_minutes": max_minutes, "budget": budget}
+    _ask("sequence", "\n".join([*objectives, _text(None, flags)]), run, session, as_json)
+
+
+@app.command("focus", short_help="Turn to another goal.")
+def focus(
+    goal: Annotated[
+        str, typer.Argument(metavar="NUMBER|ID", help="As 'list' shows it.", autocompletion=_numbers)
+    ],
+    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+) -> None:  # fmt: skip
+    """Turn to another goal; the present one goes to the background."""
+    _ask("focus", goal, run, session, as_json)
+
+
+@app.command("pause", short_help="Pause: nothing is sent until it is resumed.")
+def pause(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+    """Pause the goal in focus. A turn that loopguard began is aborted."""
+    _ask("pause", "", run, session, as_json)
+
+
+@app.command("resume", short_help="Go on with a stopped goal, with a fresh budget.")
+def resume(
+    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    max_total_tokens: TotalTokens = "", max_cost: Cost = "",
+    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+) -> None:  # fmt: skip
+    """Go on with a stopped goal, with a fresh budget."""
+    _ask("resume", _text(None, _flags(locals())), run, session, as_json)
+
+
+@app.command("clear", short_help="Drop all goals of the session.")
+def clear(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+    """Drop all goals of the session. Achieved ones stay in the list."""
+    _ask("clear", "", run, session, as_json)
+
+
+@app.command("list", short_help="List the goals of the session.")
+def list_goals(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+    """List the goals of the session, and those that are finished."""
+    _ask("list", "", run, session, as_json)
+
+
+@app.command("status", short_help="Show how the goal in focus stands.")
+def status(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+    """Show how the goal in focus stands, or the result of the last one."""
+    _ask("status", "", run, session, as_json)
+
+
+@app.command("history", short_help="Show what happened to the goal in focus.")
+def history(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+    """Show what happened to the goal in focus, or to the last one, oldest first."""
+    _ask("history", "", run, session, as_json)
+
+
+@app.command("complete", short_help="Declare the goal in focus achieved.")
+def complete(
+    evidence: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT", help="What shows it.", show_default=False)
+    ] = None,
+    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+) -> None:  # fmt: skip
+    """Declare the goal in focus achieved. From a person this needs no proof."""
+    _ask("complete", " ".join(evidence or ()), run, session, as_json)
+
+
+@app.command("block", short_help="Stop the goal in focus because of an obstacle.")
+def block(
+    obstacle: Annotated[list[str], typer.Argument(metavar="TEXT", help="The obstacle.", show_default=False)],
+    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+) -> None:  # fmt: skip
+    """Stop the goal in focus because of an obstacle."""
+    _ask("block", " ".join(obstacle), run, session, as_json)
+
+
+@app.command("import", short_help="Take over goals of the OpenCode goal plugin.")
+def import_goals(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="Its state file; else those in .opencode/goals.", show_default=False
+        ),
+    ] = None,
+    sessions: Annotated[
+        list[str] | None,
+        typer.Option("--session", metavar="ID", help="Only this session; repeatable.", show_default=False),
+    ] = None,
+    as_json: live.JsonOption = False,
+) -> None:
+    """Take over goals of the OpenCode goal plugin. Its files stay as they are; all goals arrive paused."""
+    import time
+
+    from loopguard_cli.cli.render import page
+    from loopguard_cli.errors import UsageError
+    from loopguard_cli.store import migrate
+    from loopguard_cli.store.paths import project_folder, state_path
+
+    project = project_folder(Path.cwd())
+    if file is not None and not sessions and project not in file.absolute().parents:
+        raise UsageError(
+            f"{file} may hold goals of other projects", "name the sessions to take with --session"
+        )
+    found = migrate.read(file, sessions=sessions) if file is not None else migrate.find(project)
+    done = migrate.write(state_path(project), found, run="import", now=time.time())
+    if as_json:
+        page.show_json(done)
+        return
+    typer.echo(f"{done.goals} goals and {done.results} results of {len(done.sessions)} sessions imported.")
+    if done.kept:
+        typer.echo(f"Left as they are, because they have goals here: {', '.join(done.kept)}")
+    if done.skipped:
+        typer.echo(f"{done.skipped} entries were not valid.")
+
+
+_NO_FLAGS = frozenset({"objective", "run", "session", "as_json"})
+
+
+def _flags(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in _NO_FLAGS}
