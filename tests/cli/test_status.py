@@ -8,6 +8,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.cli.looking import ENDED, GOAL, GOAL_WENT_ON, LOOPED, STARTED, live_run, record
 
+from loopguard_cli.cli import look
 from loopguard_cli.cli.commands import status
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.records import Fault
@@ -94,7 +95,7 @@ def test_an_unguarded_agent_is_pointed_out(project: Path, capsys: pytest.Capture
 def test_a_run_that_does_not_answer_is_shown_from_the_ledger(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(status, "ANSWER_WITHIN_S", 0.01)
+    monkeypatch.setattr(look, "ANSWER_WITHIN_S", 0.01)
     record(project, *LOOPED)
     with live_run(project, "aaaa1111", None):
         assert "does not answer" in shown(capsys)
@@ -126,6 +127,28 @@ def test_goals_are_summed_up(project: Path, capsys: pytest.CaptureFixture[str]) 
     # Nobody drives it, so its clock stands still since the newest record.
     assert waiting["seconds"] == 30.0
     assert (blocked["state"], blocked["session"], blocked["stop_reason"]) == ("blocked", "ses_1", "blocked")
+
+
+def test_a_goal_that_a_run_drives_is_shown_as_the_run_has_it(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = SessionId("ses_1")
+    record(project, pack(session, "g1", Kind.SET, Set(at=1000.0, objective="publish")))
+    told = {
+        "id": "g1", "state": "stopped", "stop_reason": "max_turns", "turns": {"used": 9, "limit": 10},
+        "seconds": {"used": 61.5, "limit": 900}, "total_tokens": {"used": 7000, "limit": 0},
+    }  # fmt: skip
+    with live_run(project, "aaaa1111", {**LIVE, "goal.command": told}) as asked:
+        (goal,) = as_json(capsys)["goals"]
+    assert asked == ["guard.status", "goal.command"]
+    assert (goal["state"], goal["turns"], goal["seconds"], goal["tokens"]) == ("stopped", 9, 61.5, 7000)
+
+
+def test_a_run_is_not_asked_about_goals_of_sessions_it_does_not_have(project: Path) -> None:
+    record(project, pack(SessionId("other"), "g1", Kind.SET, Set(at=1000.0, objective="publish")))
+    with live_run(project, "aaaa1111", LIVE) as asked:
+        assert [goal.turns for goal in look.look().goals] == [0]
+    assert asked == ["guard.status"]
 
 
 def test_damage_is_reported_with_its_place(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,9 +79,11 @@ class Unchanged(Plain):
             return
         call = journal.row[-1]
         line = journal.lines.get(call.key)
-        last = line.last if line is not None else None
-        ended = line.repeats if line is not None and last is not None and last.left == journal.epoch else 0
-        used = ended + sum(one.key == call.key for one in journal.open.values())
+        if line is None or is_waiting(call, line):
+            return
+        counts = line.last is not None and line.last.left == journal.epoch
+        pending = sum(one.key == call.key for one in journal.open.values())
+        used = (line.repeats if counts else 0) + pending
         limit = self.scene.threshold(call.tool, self.scene.settings.repeat_threshold)
         if used:
             yield Gauge(rule="repeat-call", used=used, limit=limit, tool=call.tool)

@@ -88,7 +88,7 @@ def describe(record: Record) -> tuple[str, Tone]:
             why = f": {record.reason}" if record.reason else ""
             return f"run ended with status {record.code}{why}", Tone.WARN if record.code else Tone.STRONG
         case AgentSeen(connected=True):
-            return f"{record.agent} {record.version} is guarded", Tone.GOOD
+            return f"{record.agent} {record.version}".rstrip() + " is guarded", Tone.GOOD
         case AgentSeen():
             return f"agent not guarded: {record.reason or 'connection lost'}", Tone.BAD
         case LoopFound():

@@ -35,7 +35,7 @@ class Cell(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """How much of a budget is used; without a ``limit`` only the amount."""
+    """How much of a budget is used; without a ``limit`` only the amount. Red when it is used up."""
 
     used: float
     limit: float
@@ -51,7 +51,7 @@ class Line(NamedTuple):
 
 class Table(NamedTuple):
     columns: Sequence[str]
-    """Headings; one that begins with ``>`` belongs to a column of numbers."""
+    """Headings; one that begins with ``>`` belongs to a column of numbers. All empty: no headings."""
     rows: Sequence[Sequence[Cell | Bar]]
 
 
@@ -90,7 +90,7 @@ def _plain(block: Block) -> list[str]:
     rows += [[clean(cell.text) for cell in row] for row in block.rows]
     widths = [max(width(row[n]) for row in rows) for n in range(len(block.columns))]
     lines = []
-    for row in rows:
+    for row in rows if _headed(block) else rows[1:]:
         cells = []
         for name, text, most in zip(block.columns, row, widths, strict=True):
             gap = " " * (most - width(text))
@@ -99,12 +99,21 @@ def _plain(block: Block) -> list[str]:
     return lines
 
 
+def _headed(block: Table) -> bool:
+    return any(name.lstrip(">") for name in block.columns)
+
+
 def _show_rich(blocks: Sequence[Block]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=False)
     for block in blocks:
-        console.print(_rich_table(block) if isinstance(block, Table) else _rich_line(block))
+        console.print(rich_block(block))
+
+
+def rich_block(block: Block) -> Any:
+    """What rich prints for ``block``."""
+    return _rich_table(block) if isinstance(block, Table) else _rich_line(block)
 
 
 def _rich_line(block: Line) -> Any:
@@ -116,7 +125,8 @@ def _rich_line(block: Line) -> Any:
 def _rich_table(block: Table) -> Any:
     from rich.table import Table as RichTable
 
-    table = RichTable(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    headed = _headed(block)
+    table = RichTable(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), show_header=headed)
     for name in block.columns:
         table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left")
     for row in block.rows:

@@ -13,6 +13,30 @@ from loopguard_cli.store.lines import Damage
 OBJECTIVE_CHARS = 60
 
 
+class GaugeView(msgspec.Struct, kw_only=True):
+    """How near a rule or a hard cap is to its limit."""
+
+    rule: str = ""
+    name: str = ""
+    """Of a cap."""
+    used: float = 0.0
+    limit: float = 0.0
+    tool: str = ""
+
+
+class CallNow(msgspec.Struct, kw_only=True):
+    """The newest call of a session."""
+
+    tool: str
+    key: str
+    count: int = 0
+    blocked: bool = False
+    ok: bool | None = None
+    """None: it has not come back."""
+    age: float = 0.0
+    """Seconds since it was last heard of."""
+
+
 class SessionView(msgspec.Struct, kw_only=True):
     """One session of a run."""
 
@@ -34,6 +58,10 @@ class SessionView(msgspec.Struct, kw_only=True):
     """Step of the recovery that is under way."""
     stopped: bool = False
     muted: bool = False
+    call: CallNow | None = None
+    """Of live runs."""
+    gauges: list[GaugeView] = []
+    """Of live runs: rules that have begun to count."""
 
 
 class RunView(msgspec.Struct, kw_only=True):
@@ -61,6 +89,8 @@ class RunView(msgspec.Struct, kw_only=True):
     loops: dict[str, int] = {}
     """Findings by rule."""
     cap_reached: str = ""
+    caps: list[GaugeView] = []
+    """Hard caps that are set, of live runs."""
     faults: int = 0
     lost: int = 0
     """Records that could not be written."""
@@ -83,6 +113,15 @@ class GoalView(msgspec.Struct, kw_only=True):
     max_turns: int = 0
     seconds: float = 0.0
     max_seconds: float = 0.0
+    tokens: int = 0
+    max_tokens: int = 0
+    """0: no limit."""
+    context_tokens: int = 0
+    """The largest request so far."""
+    max_context_tokens: int = 0
+    cost: float = 0.0
+    max_cost: float = 0.0
+    """0: no limit."""
 
 
 class StatusView(msgspec.Struct, kw_only=True):
@@ -102,9 +141,9 @@ class StatusView(msgspec.Struct, kw_only=True):
 def page(view: StatusView) -> list[Block]:
     blocks: list[Block] = []
     for run in view.runs:
-        blocks += [*_run(run, view.now), line()]
+        blocks += [*run_page(run, view.now), line()]
     if view.last_run is not None and not view.runs:
-        blocks += [*_run(view.last_run, view.now), line()]
+        blocks += [*run_page(view.last_run, view.now), line()]
     if not blocks:
         hint = "start one with 'loopguard run -- opencode'"
         blocks += [line(f"No run in {view.project} yet; {hint}."), line()]
@@ -115,7 +154,8 @@ def page(view: StatusView) -> list[Block]:
     return blocks
 
 
-def _run(run: RunView, now: float) -> Iterator[Block]:
+def run_page(run: RunView, now: float) -> Iterator[Block]:
+    """One run with its sessions."""
     agent = f"{run.agent} {run.agent_version}".strip() or "agent unknown"
     head = [Cell(f"Run {run.run}", Tone.STRONG), Cell(f"  {agent}  "), _state(run, now)]
     if run.mode:
@@ -198,16 +238,13 @@ def _goals(goals: Sequence[GoalView]) -> Iterator[Block]:
         return
     rows = []
     for goal in goals:
-        state = (
-            goal.state if not goal.reason or goal.reason == goal.state else f"{goal.state} ({goal.reason})"
-        )
         tone = {"active": Tone.GOOD, "blocked": Tone.BAD}.get(goal.state, Tone.WARN)
         time = f"{duration(goal.seconds)} / {duration(goal.max_seconds)}"
         rows.append(
             (
                 Cell(f"  {goal.number}{'*' if goal.focused else ''}"),
                 Cell(cut(goal.objective, OBJECTIVE_CHARS)),
-                Cell(state, tone),
+                Cell(goal_state(goal), tone),
                 Bar(goal.turns, goal.max_turns, f"{goal.turns} / {goal.max_turns}"),
                 Bar(goal.seconds, goal.max_seconds, time),
                 Cell(goal.session or "waits for the next run", Tone.QUIET),
@@ -216,6 +253,11 @@ def _goals(goals: Sequence[GoalView]) -> Iterator[Block]:
     yield line(Cell("Goals", Tone.STRONG))
     yield Table(("  #", "objective", "state", "continuations", "time", "session"), rows)
     yield line()
+
+
+def goal_state(goal: GoalView) -> str:
+    """The state with its reason, where that says more."""
+    return goal.state if goal.reason in ("", goal.state) else f"{goal.state} ({goal.reason})"
 
 
 def _damage(damage: Sequence[Damage]) -> Iterator[Block]:
