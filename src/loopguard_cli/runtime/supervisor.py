@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from loopguard_cli.core.effects import Effect
-from loopguard_cli.core.events import Event
+from loopguard_cli.core.effects import AnswerGate, Effect, Level, Record, Respond, Tell
+from loopguard_cli.core.events import Asked, Event, ToolAsked
+from loopguard_cli.core.records import Fault
 from loopguard_cli.runtime.clock import Clock
 from loopguard_cli.runtime.recording import Recording
 
@@ -43,6 +44,8 @@ class Supervisor:
         self.hub = hub
         self.changed = asyncio.Event()
         """Set after each round of events; whoever waits for a state of the run clears it."""
+        self.failed = ""
+        """Type of the exception that put the hub out of use."""
         self._perform = perform
         self._clock = clock
         self._recording = recording
@@ -70,22 +73,54 @@ class Supervisor:
                 now = self._clock.now()
                 if self._recording is not None:
                     self._recording.write(event, now)
-                self._do(self.hub.receive(event, now))
+                self._do(self._think(event, now))
         finally:
             self._busy = False
         self._arm()
         self.changed.set()
 
+    def _think(self, event: Event, now: float) -> Sequence[Effect]:
+        """Ask the hub. It contains its parts; should it fail itself, the agent still goes on."""
+        if not self.failed:
+            try:
+                return self.hub.receive(event, now)
+            except Exception as error:
+                self._fail(error)
+        if isinstance(event, ToolAsked):
+            return [AnswerGate(session=event.session, request=event.request, allow=True)]
+        if isinstance(event, Asked):
+            text = "loopguard has failed and only lets the agent go on"
+            return [Respond(session=event.session, request=event.request, ok=False, code="failed", text=text)]
+        return []
+
     def _do(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
-            self._queue.extend(self._perform(effect, self._clock.now()))
+            try:
+                self._queue.extend(self._perform(effect, self._clock.now()))
+            except Exception as error:
+                self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """Said once; from now on everything is let through."""
+        if not self.failed:
+            self.failed = type(error).__name__
+            self.changed.set()
+            text = f"loopguard failed ({self.failed}); the agent goes on unguarded"
+            self._do(
+                [Record(record=Fault(component="hub", error=self.failed)), Tell(text=text, level=Level.ERROR)]
+            )
 
     def _arm(self) -> None:
         self.close()
-        deadline = self.hub.deadline()
+        deadline = None if self.failed else self.hub.deadline()
         if deadline is not None:
             delay = min(max(0.0, deadline - self._clock.now()), LATEST_SECONDS)
             self._timer = asyncio.get_running_loop().call_later(delay, self._ring)
 
     def _ring(self) -> None:
-        self._drain(self.hub.tick(self._clock.now()))
+        try:
+            effects = self.hub.tick(self._clock.now())
+        except Exception as error:
+            effects = []
+            self._fail(error)
+        self._drain(effects)
