@@ -13,7 +13,7 @@ from loopguard_cli.report.texts import amount, clock, duration, hour, html, mone
 T = TypeVar("T")
 
 WIDTH = 1000
-LEFT = 64
+LEFT = 72
 RIGHT = 12
 MAX_TICKS = 600
 """Ordinary items that are drawn; more would be closer than a pixel."""
@@ -100,7 +100,7 @@ def strip(report: Report) -> str:
     scale = _Scale(report)
     items = [item for turn in report.turns for item in turn.items]
     lanes = [(name, [item for item in items if item.kind in kinds]) for name, kinds in LANES]
-    lanes = [(name, found) for name, found in lanes if found or name in ("calls", "text")]
+    lanes = [(name, found) for name, found in lanes if found or name == "calls"]
     height = LANE_HEIGHT * len(lanes) + 34
     parts = [_axis(scale, height - 24)]
     for turn in report.turns:

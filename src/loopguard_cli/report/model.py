@@ -32,7 +32,7 @@ class Item(msgspec.Struct, kw_only=True):
     """One thing that happened."""
 
     event: int
-    """Its number; alarms name their evidence by it."""
+    """Its number, by which alarms name their evidence; negative: it has none."""
     time: float
     kind: Kind
     title: str

@@ -17,6 +17,10 @@ MARK = "<!doctype html><!-- loopguard report -->"
 """How every report begins: a file that begins so may be replaced by a newer one."""
 
 
+UNDATED = 1e8
+"""Unix times below are no dates: a trace that only knows how much time passed."""
+
+
 def render(report: Report) -> str:
     """The page. Everything that comes from the session is escaped."""
     body = "\n".join(part for part in _parts(report) if part)
@@ -59,7 +63,8 @@ def _section(title: str, name: str, body: str) -> str:
 def _head(report: Report) -> str:
     agent = html(f"{report.agent} {report.version}".strip())
     turns, took = counted(len(report.turns), "turn"), duration(report.ended - report.started)
-    facts = [agent, html(report.project), date(report.started), f"{turns} in {took}"]
+    day = date(report.started) if report.started > UNDATED else ""
+    facts = [agent, html(report.project), day, f"{turns} in {took}"]
     source = f'<p class="source">{html(report.source)}</p>' if report.source else ""
     shown = " · ".join(fact for fact in facts if fact)
     return f"<header><h1>{html(report.title)}</h1><p>{shown}</p>{source}</header>"
@@ -75,7 +80,7 @@ def _notes(report: Report) -> str:
             f"Holds what was written, called and returned. Keys, tokens, mail addresses and home folders are "
             f"blanked ({blanked}); look through it before you pass it on."
         )
-    return "".join(f'<p class="note">{html(note)}</p>' for note in notes)
+    return "".join(f'<p class="remark">{html(note)}</p>' for note in notes)
 
 
 def _tiles(report: Report) -> str:

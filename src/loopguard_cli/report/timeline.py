@@ -101,7 +101,7 @@ def _item(item: Item) -> str:
     failed = " failed" if item.ok is False else ""
     alarm = f' <a class="why" href="#alarm-{item.alarm}">loop {item.alarm}</a>' if item.alarm else ""
     detail = f"<p>{html(item.detail)}</p>" if item.detail and item.kind is not Kind.CALL else ""
-    place = "" if item.kind in MARKED else f' id="event-{item.event}"'
+    place = "" if item.kind in MARKED or item.event < 0 else f' id="event-{item.event}"'
     small = f"<small>{html(', '.join(filter(None, facts)))}</small>" if facts else ""
     return (
         f'<li class="{item.kind}{failed}"{place}><time>{clock(item.time)}</time>'

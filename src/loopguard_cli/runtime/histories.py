@@ -41,8 +41,9 @@ def events(conversation: Conversation, tally: Tally) -> Iterator[Timed]:
     def damaged(_: InputError) -> None:
         tally.damaged += 1
 
-    started = conversation.modified
-    for moment in Trace(conversation.path, damaged).moments():
+    trace = Trace(conversation.path, damaged)
+    started = trace.header().started or conversation.modified
+    for moment in trace.moments():
         tally.records += 1
         for event in moment.events:
             yield Timed(started + moment.time, event)

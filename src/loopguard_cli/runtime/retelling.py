@@ -45,6 +45,8 @@ MAX_POINTS = 4_000
 MAX_CONTENT = 4_000
 """Characters of one argument list, output or text on a page."""
 
+REMEMBERED_PIECES = 4_096
+
 _MARGIN = 2_000
 """Redacted beyond what is shown, so that nothing is cut in the middle of a secret."""
 
@@ -62,6 +64,8 @@ class Retelling:
         self._calls: dict[str, Item] = {}
         self._keys: dict[str, int] = {}
         self._texts: dict[str, tuple[Item, list[str]]] = {}
+        self._within: dict[int, int] = {}
+        """Pieces of texts, and the event at which their text begins."""
         self._alarms: dict[str, Alarm] = {}
         self._items = 0
         self._tokens = Curve(name="Tokens", unit="tokens")
@@ -117,7 +121,7 @@ class Retelling:
                 title = "turn cut off" if event.aborted else f"error {event.name}".strip()
                 self._add(index, time, event, Kind.ABORT if event.aborted else Kind.ERROR, title)
             case AgentDisconnected():
-                self._add(index, time, event, Kind.ERROR, "the agent was not guarded from here on")
+                self._add(index, time, event, Kind.NOTE, "the connection to the agent ended")
             case CheckFinished():
                 passed = event.exit_code == 0
                 self._add(
@@ -172,10 +176,14 @@ class Retelling:
             known = self._texts[event.part] = (self._add(index, time, event, kind, ""), [])
             while len(self._texts) > 64:
                 self._close_text(*self._texts.pop(next(iter(self._texts))))
-        pieces = known[1]
+        item, pieces = known
+        if index != item.event:
+            self._within[index] = item.event
+            if len(self._within) > REMEMBERED_PIECES:
+                del self._within[next(iter(self._within))]
         if isinstance(event, TextDelta):
             pieces.append(event.delta)
-        else:
+        elif len(event.text) >= sum(map(len, pieces)):  # else: it was trimmed after a loop
             pieces[:] = [event.text]
 
     def _close_text(self, item: Item, pieces: list[str]) -> None:
@@ -198,6 +206,7 @@ class Retelling:
     # --- findings ----------------------------------------------------------------------------
 
     def _found(self, found: Found, time: float, session: SessionId) -> None:
+        evidence = tuple(dict.fromkeys(self._within.get(one, one) for one in found.events))
         alarm = self._alarms.get(found.key)
         if alarm is not None:
             alarm.repeats += 1
@@ -210,7 +219,7 @@ class Retelling:
                 time=time,
                 event=found.event,
                 explanation=found.explanation,
-                evidence=found.events,
+                evidence=evidence,
                 facts={name.replace("_", " "): _fact(value) for name, value in found.facts.items()},
                 session=session,
                 note=found.degraded,
@@ -218,7 +227,6 @@ class Retelling:
             self._report.alarms.append(alarm)
         self._count(found)
         turn = self._turns.get(session)
-        evidence = set(found.events)
         for item in reversed(turn.items if turn else []):
             if item.event in evidence and not item.alarm:
                 item.alarm = alarm.number

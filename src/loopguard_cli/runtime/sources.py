@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
+from time import mktime
 
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.ids import NO_SESSION, SessionId
@@ -82,13 +83,15 @@ def _trace(conversation: Conversation, settings: GuardSettings, tally: Tally) ->
     def damaged(_: InputError) -> None:
         tally.damaged += 1
 
+    # A trace without a date begins at midnight, so that its clock shows the time that has passed.
+    begun = Trace(conversation.path).header().started or mktime((1970, 1, 2, 0, 0, 0, 0, 0, -1))
     found: dict[int, list[Found]] = {}
     for one in replay(conversation.path, settings, lambda _: None):
         found.setdefault(one.event, []).append(one)
     for moment in Trace(conversation.path, damaged).moments():
         for number, event in enumerate(moment.events, 1):
             last = number == len(moment.events)
-            yield moment.index, moment.time, event, found.get(moment.index, ()) if last else ()
+            yield moment.index, begun + moment.time, event, found.get(moment.index, ()) if last else ()
 
 
 def _history(conversation: Conversation, settings: GuardSettings, tally: Tally) -> Iterator[Told]:

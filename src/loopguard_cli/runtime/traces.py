@@ -61,6 +61,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """Recordings: what effect ids were made from, so that a replay makes equal ones."""
     capabilities: dict[str, bool] = {}
     """Recordings: what the agent could do."""
+    started: float = 0.0
+    """Recordings: when they began, as Unix time in seconds."""
 
     @property
     def is_recording(self) -> bool:

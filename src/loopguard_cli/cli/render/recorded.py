@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from loopguard_cli.cli.render.history import describe
@@ -28,6 +29,7 @@ from loopguard_cli.goal.evolve import fold
 from loopguard_cli.goal.records import BOOKKEEPING
 from loopguard_cli.goal.settings import GoalSettings
 from loopguard_cli.goal.status import goal_data, result_data
+from loopguard_cli.history import NAMES
 from loopguard_cli.report import Alarm, Budget, Curve, Goal, Item, Kind, Report, Turn
 from loopguard_cli.store.lines import Entry
 from loopguard_cli.store.summary import REFUSED
@@ -43,15 +45,17 @@ _BUDGETS = {
 }
 
 
-def report_of_run(entries: Iterable[Entry], run: str, *, settings: GoalSettings) -> Report:
+def report_of_run(
+    entries: Iterable[Entry], run: str, *, project: str = "", settings: GoalSettings | None = None
+) -> Report:
     """The report of one run, of all its entries."""
-    return _Run(run, settings).of(entries)
+    return _Run(run, project, settings or GoalSettings()).of(entries)
 
 
 class _Run:
-    def __init__(self, run: str, settings: GoalSettings) -> None:
+    def __init__(self, run: str, project: str, settings: GoalSettings) -> None:
         self._settings = settings
-        self._report = Report(title=f"Run {run}", cost=None)
+        self._report = Report(title=f"Run {run}", project=project, source=f"run {run}")
         self._turns: dict[str, Turn] = {}
         self._open: dict[tuple[str, str], list[Item]] = {}
         """Calls without an end, by session and key."""
@@ -69,65 +73,62 @@ class _Run:
                 continue
             report.started = report.started or entry.time
             report.ended = max(report.ended, entry.time)
-            self._record(entry.seq, entry.time, entry.record)
+            self._record(entry.time, entry.record)
         report.goals = list(self._told_goals())
         report.curves = [curve for curve in (self._tokens, self._cost) if len(curve.points) > 1]
         for number, turn in enumerate(report.turns, 1):
             turn.number = number
         return report
 
-    def _record(self, seq: int, time: float, record: Record) -> None:
+    def _record(self, time: float, record: Record) -> None:
         report = self._report
         if record.session and record.session not in report.sessions:
             report.sessions.append(record.session)
         match record:
             case RunStarted():
-                report.title = f"{record.argv0} run"
-                report.notes.append(f"Mode {record.mode}, rules {record.preset}.")
+                name = NAMES.get(record.agent, record.argv0)
+                folder = f" in {Path(report.project).name}" if report.project else ""
+                report.title = f"{name} run{folder}"
+                report.source += f", mode {record.mode}, rules {record.preset}"
             case AgentSeen(connected=True):
                 report.agent, report.version = record.agent, record.version
             case UserTurn():
                 self._begin(time, record.session, "person")
             case CallSeen():
-                self._called(seq, time, record)
+                self._called(time, record)
             case CallEnded():
                 self._ended(time, record)
             case LoopFound() if record.verdict != "note":
-                self._found(seq, time, record)
+                self._found(time, record)
             case RecoveryStep():
-                self._step(seq, time, record)
+                self._step(time, record)
             case TurnDone():
                 report.tokens += record.tokens
                 report.cost = (report.cost or 0.0) + record.cost if record.cost else report.cost
                 self._tokens.points.append((time, float(report.tokens)))
                 self._cost.points += [(time, report.cost)] if report.cost else []
             case GoalRecord() if record.event not in BOOKKEEPING:
-                self._item(seq, time, record, Kind.GOAL)
-            case AgentSeen() | Fault():
-                self._item(seq, time, record, Kind.ERROR)
+                self._item(time, record, Kind.GOAL)
+            case Fault():
+                self._item(time, record, Kind.ERROR)
+            case AgentSeen():
+                self._item(time, record, Kind.NOTE, title="the connection to the agent ended")
             case RunEnded():
-                self._item(seq, time, record, Kind.ERROR if record.code else Kind.NOTE)
+                self._item(time, record, Kind.ERROR if record.code else Kind.NOTE)
             case _:
                 pass
         if record.session in self._turns:
             self._turns[record.session].ended = time
 
-    def _called(self, seq: int, time: float, record: CallSeen) -> None:
+    def _called(self, time: float, record: CallSeen) -> None:
         self._report.calls += 1
         detail = f"call {record.count} of this kind" if record.count > 1 else ""
         title = f"{record.tool} {record.key[:8]}"
-        item = self._item(seq, time, record, Kind.CALL, title=title, detail=detail)
+        item = self._item(time, record, Kind.CALL, title=title, detail=detail, event=record.event)
         if record.verdict in REFUSED:
             self._report.blocked += 1
-            alarm = self._alarms.get((record.session, record.key, ""))
-            self._item(
-                seq,
-                time,
-                record,
-                Kind.BLOCK,
-                title=f"{record.tool} was not run",
-                alarm=alarm.number if alarm else 0,
-            )
+            title = f"{record.tool} was not run"
+            self._item(time, record, Kind.BLOCK, title=title, event=record.event)
         else:
             self._open.setdefault((record.session, record.key), []).append(item)
 
@@ -137,7 +138,7 @@ class _Run:
             item = waiting.pop(0)
             item.ok, item.seconds = record.ok, record.seconds
 
-    def _found(self, seq: int, time: float, record: LoopFound) -> None:
+    def _found(self, time: float, record: LoopFound) -> None:
         finding = Finding(
             rule=record.rule,
             proposes=Action.NOTE,
@@ -157,25 +158,29 @@ class _Run:
                 rule=record.rule,
                 action=record.verdict,
                 time=time,
-                event=seq,
+                event=record.events[-1] if record.events else -1,
                 explanation=said,
+                evidence=record.events,
                 facts={name.replace("_", " "): str(value) for name, value in record.facts.items()},
                 session=record.session,
             )
             self._report.alarms.append(alarm)
-            self._alarms[(record.session, record.key, "")] = alarm
         else:
             alarm.repeats += 1
+        turn = self._turns.get(record.session)
+        for item in turn.items if turn else ():
+            if item.event in record.events:
+                item.alarm = item.alarm or alarm.number
         kind = Kind.NUDGE if record.verdict in _HINTS else Kind.ALARM
-        self._item(seq, time, record, kind, title=record.rule, detail=said, alarm=alarm.number)
+        self._item(time, record, kind, title=record.rule, detail=said, alarm=alarm.number)
 
-    def _step(self, seq: int, time: float, record: RecoveryStep) -> None:
+    def _step(self, time: float, record: RecoveryStep) -> None:
         kind = _STEPS.get(record.step, Kind.NOTE) if record.ok else Kind.ERROR
         self._report.aborted += kind is Kind.ABORT
         if kind is Kind.CONTINUATION:
             self._report.continued += 1
             self._begin(time, record.session, "loopguard")
-        self._item(seq, time, record, kind)
+        self._item(time, record, kind)
 
     # --- turns and items ---------------------------------------------------------------------
 
@@ -185,10 +190,10 @@ class _Run:
         return turn
 
     def _item(
-        self, seq: int, time: float, record: Record, kind: Kind, *, title: str = "", **more: Any
+        self, time: float, record: Record, kind: Kind, *, title: str = "", event: int = -1, **more: Any
     ) -> Item:
         title = title or describe(record)[0]
-        item = Item(event=seq, time=time, kind=kind, title=title, session=record.session, **more)
+        item = Item(event=event, time=time, kind=kind, title=title, session=record.session, **more)
         session = record.session or next(reversed(self._turns), "")
         turn = self._turns.get(session) or self._begin(time, session, "")
         turn.items.append(item)

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli
+from tests.history.stories import Story
+
+from loopguard_cli.cli.commands import scan
+from loopguard_cli.errors import InputError, UsageError
+
+
+@pytest.fixture(autouse=True)
+def home(project: Path) -> Path:
+    """In an empty project; pi's sessions of two projects on this machine: one looped, one did not."""
+    place = Path.home() / ".pi" / "agent" / "sessions"
+    story = Story(place / "a" / "looped.jsonl", folder="/home/dev/shop").person("do it")
+    for _ in range(5):
+        story.calls("bash", "the secret answer", command="the secret command", tokens=1_000)
+    story.says("done").write()
+    Story(place / "b" / "fine.jsonl", folder="/home/dev/other").person("hi").says("hello").write()
+    return Path.home()
+
+
+def test_what_a_guard_would_have_saved(capsys: pytest.CaptureFixture[str]) -> None:
+    assert scan.command() == 0
+    said = capsys.readouterr().out
+    assert "2 sessions (pi 2) with 5 tool calls and 5,200 tokens" in said
+    assert "would have stopped 1 loop in 1 session." in said
+    assert "at least 3 calls, 3,000 tokens, $3.00, 6 s" in said
+    assert "bash was called 5 times with the same arguments within 60 s." in said
+    assert "~/.pi/agent/sessions/a/looped.jsonl event" in said
+    assert "secret" not in said
+
+
+def test_show_prints_a_piece(capsys: pytest.CaptureFixture[str]) -> None:
+    scan.command(show=True)
+    assert 'bash {"command":"the secret command"}' in capsys.readouterr().out
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    scan.command(as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "loopguard.scan/1"
+    assert found["finished"] is True
+    assert found["saved"]["calls"] == 3
+    assert found["largest"][0]["loop"]["time"].endswith("Z")
+    assert "secret" not in json.dumps(found)
+
+
+def test_filters(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scan.command(project=Path("/home/dev/other"))
+    assert "1 session (pi 1)" in capsys.readouterr().out
+    scan.command(agents=["codex"])
+    assert "No sessions were found" in capsys.readouterr().out
+    scan.command(since="2099-01-01")
+    assert "No sessions were found" in capsys.readouterr().out
+    scan.command(paths=[home / ".pi" / "agent" / "sessions" / "b"])
+    assert "No loops found" in capsys.readouterr().out
+
+
+def test_what_if(capsys: pytest.CaptureFixture[str]) -> None:
+    loose = [
+        "guard.calls.repeat_threshold=9",
+        "guard.calls.consecutive_threshold=9",
+        "guard.calls.frequency_threshold=9",
+    ]
+    scan.command(assignments=loose)
+    assert "No loops found" in capsys.readouterr().out
+
+
+def test_a_guard_that_only_observes_is_still_judged_as_if_it_acted(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "loopguard.toml").write_text('[guard]\nmode = "observe"\n')
+    scan.command()
+    assert "would have stopped 1 loop" in capsys.readouterr().out
+
+
+def test_an_interrupted_scan_says_what_it_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from loopguard_cli.runtime import scan as scanning
+
+    done = []
+
+    def study(*args: object, **more: object) -> object:
+        if done:
+            raise KeyboardInterrupt
+        done.append(1)
+        return real(*args, **more)  # type: ignore[arg-type]
+
+    real = scanning.study
+    monkeypatch.setattr(scanning, "study", study)
+    assert scan.command() == 130
+    said = capsys.readouterr().out
+    assert said.startswith("Interrupted")
+    assert "1 session (pi 1)" in said
+
+
+def test_mistakes_are_named(project: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        scan.command(paths=[project / "nothing"])
+    with pytest.raises(UsageError, match="unknown agent 'klaude'"):
+        scan.command(agents=["klaude"])
+    with pytest.raises(UsageError, match="--since"):
+        scan.command(since="yesterday")
+
+
+def test_damage_is_counted(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (home / ".pi/agent/sessions/b/fine.jsonl").open("ab") as file:
+        file.write(b'{"type":"mess')
+    scan.command()
+    assert "Not read: 1 damaged record." in capsys.readouterr().out
+
+
+def test_as_a_program(cli: Cli) -> None:
+    done = cli("scan", "--top", "1")
+    assert done.returncode == 0
+    assert "would have stopped 1 loop" in done.stdout
+    assert done.stderr == ""
