@@ -64,7 +64,7 @@ class FruitlessEdits(Plain):
         self._failures.move_to_end(call.key)
         while len(self._failures) > KEYS:
             self._failures.popitem(last=False)
-        if row and row[-1].sameness(call) < Sameness.STEADY:
+        if row and call.sameness(row[-1], Sameness.STEADY) < Sameness.STEADY:
             row.clear()
         row.append(call)
         if len(row) > KEPT:

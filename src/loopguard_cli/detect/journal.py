@@ -31,7 +31,7 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.findings import Cost
 from loopguard_cli.core.ids import CallId, CallKey, MessageId
 from loopguard_cli.detect import outcomes, said, shapes
-from loopguard_cli.detect.keys import call_key
+from loopguard_cli.detect.keys import call_form, digest
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.tools import Kind, kind_of, writes
 
@@ -58,10 +58,10 @@ class Call:
     """One tool call. Rules read it; only the journal writes it."""
 
     __slots__ = (
+        "_agreed",
         "_alike",
         "_arguments",
         "_shape",
-        "_steady",
         "asked_at",
         "asked_seq",
         "batch",
@@ -87,13 +87,17 @@ class Call:
         "tokens",
         "tool",
         "turn",
+        "width",
         "writes",
     )
 
     def __init__(self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float) -> None:
         self.id: CallId = event.call
         self.tool: str = event.tool
-        self.key: CallKey = call_key(event.tool, event.args)
+        form = call_form(event.tool, event.args)
+        self.key: CallKey = CallKey(digest(form))
+        self.width = len(form)
+        """Bytes of the call in its canonical form."""
         self.kind: Kind = kind_of(event.tool, event.args)
         self.writes: bool = writes(event.tool, event.args, self.kind)
         self.asked_seq = self.ended_seq = seq
@@ -127,7 +131,8 @@ class Call:
         """Characters of the whole output."""
         self._arguments: dict[str, Any] | None = event.args
         self._shape: shapes.Shape | None = None
-        self._steady = self._alike = ""
+        self._alike = ""
+        self._agreed: tuple[Call, Sameness, Sameness] | None = None
 
     @property
     def shape(self) -> shapes.Shape:
@@ -149,7 +154,7 @@ class Call:
 
     def slim(self) -> None:
         """Keep only what is needed to tell it from others: it is no longer among the latest."""
-        self.output = self._arguments = None
+        self.output = self._arguments = self._agreed = None
 
     def pending(self) -> bool:
         """Its answer says that something is still under way."""
@@ -157,14 +162,10 @@ class Call:
             return False
         return outcomes.says_pending(self.output)
 
-    def steady(self) -> str:
-        if not self._steady and self.output is not None:
-            self._steady = f"{self.ok}{outcomes.mask_volatile(self.output)}"
-        return self._steady
-
     def alike(self) -> str:
+        """Its error without what varies (`outcomes.mask_error`)."""
         if not self._alike and self.output is not None:
-            self._alike = f"{self.ok}{outcomes.mask_numbers(self.output)}"
+            self._alike = f"{self.ok}{outcomes.mask_error(self.output)}"
         return self._alike
 
     def gist(self) -> str:
@@ -174,18 +175,23 @@ class Call:
         echoed = set(self.shape.words)
         return " ".join(word for word in outcomes.words(self.alike()) if word not in echoed)
 
-    def sameness(self, other: Call) -> Sameness:
-        """How far the outcomes of two complete calls agree."""
+    def sameness(self, other: Call, least: Sameness = Sameness.ALIKE) -> Sameness:
+        """How far the outcomes of two complete calls agree; DIFFERENT for less than ``least``."""
         if self.raw == other.raw:
             return Sameness.EQUAL
+        if self._agreed is None or self._agreed[:2] != (other, least):
+            # Rules ask for the same pair (a call and the one before it) several times over.
+            self._agreed = (other, least, self._agreement(other, least))
+        return self._agreed[2]
+
+    def _agreement(self, other: Call, least: Sameness) -> Sameness:
         if self.ok is not other.ok or self.output is None or other.output is None:
             return Sameness.DIFFERENT
         if abs(self.size - other.size) > SLACK:
             return Sameness.DIFFERENT
-        if self.steady() == other.steady():
-            whole = self.size == len(self.output) and other.size == len(other.output)
-            return Sameness.STEADY if whole else Sameness.ALIKE
-        return Sameness.ALIKE if self.alike() == other.alike() else Sameness.DIFFERENT
+        degree = outcomes.agreement(self.output, other.output, least)
+        whole = self.size == len(self.output) and other.size == len(other.output)
+        return degree if whole else min(degree, Sameness.ALIKE)
 
 
 class Line:
@@ -387,7 +393,7 @@ class Journal:
         if not call.complete:
             return
         line = self.line(call.key)
-        degree = call.sameness(line.last) if line.last is not None else Sameness.DIFFERENT
+        degree = call.sameness(line.last, Sameness.STEADY) if line.last is not None else Sameness.DIFFERENT
         if degree >= Sameness.STEADY:
             line.unchanged += 1
         else:

@@ -48,6 +48,11 @@ def identifying(tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
     return args
 
 
+def call_form(tool: str, args: Mapping[str, Any]) -> bytes:
+    """What a key is the digest of."""
+    return canonical([tool, identifying(tool, args)])
+
+
 def call_key(tool: str, args: Mapping[str, Any]) -> CallKey:
     """The key of one call."""
-    return CallKey(digest(canonical([tool, identifying(tool, args)])))
+    return CallKey(digest(call_form(tool, args)))

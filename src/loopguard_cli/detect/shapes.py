@@ -27,12 +27,13 @@ class Shape(msgspec.Struct, frozen=True):
     """All words, sorted, with repetitions; numbers left out."""
     numbers: tuple[str, ...]
     """The numbers in their order."""
-    length: int
-    """Characters of the canonical arguments."""
+    said: frozenset[str]
+    """The words without repetitions."""
 
 
 def shape_of(tool: str, args: Mapping[str, Any]) -> Shape:
     text = canonical(identifying(tool, args)).decode("utf-8", "replace")
     tokens = _TOKEN.findall(text[:CONSIDERED])
     words = sorted(token for token in tokens if not token[0].isdigit())
-    return Shape(tuple(words), tuple(token for token in tokens if token[0].isdigit()), len(text))
+    numbers = tuple(token for token in tokens if token[0].isdigit())
+    return Shape(tuple(words), numbers, frozenset(words))

@@ -85,7 +85,9 @@ class GrowingCall(Plain):
         past = tail(self.scene.journal.recent, CONSIDERED)
         grown = [call]
         for one in reversed(past[:-1]):
-            if one.turn != call.turn or one.tool != call.tool or not _grew(one.shape, grown[0].shape):
+            if one.turn != call.turn or one.tool != call.tool or not _may_grow(one, grown[0]):
+                break
+            if not _grew(one.shape, grown[0].shape):
                 break
             grown.insert(0, one)
         if len(grown) >= GROWN:
@@ -103,15 +105,18 @@ class GrowingCall(Plain):
 
 def _run(past: Sequence[Call], call: Call, same: Callable[[Call, Call], bool]) -> list[Call]:
     """The latest calls, without interruption, that have one outcome and resemble ``call``."""
-    latest = past[-1]
     found: list[Call] = []
     for one in reversed(past):
         if not one.complete or not same(one, call):
             break
-        least = Sameness.ALIKE if same is is_variation and not counted_on(one, latest) else Sameness.STEADY
-        if one.sameness(latest) < least:
-            break
-        found.insert(0, one)
+        if found:
+            least = (
+                Sameness.ALIKE if same is is_variation and not counted_on(one, found[-1]) else Sameness.STEADY
+            )
+            if found[-1].sameness(one, least) < least:
+                break
+        found.append(one)
+    found.reverse()
     return found
 
 
@@ -129,9 +134,11 @@ def counted_on(one: Call, other: Call) -> bool:
 
 def _says_the_same(one: Shape, other: Shape) -> bool:
     """Equal numbers, and no word in the one that adds anything to what the other says."""
-    small, large = sorted((set(one.words), set(other.words)), key=len)
+    small, large = (one, other) if len(one.said) <= len(other.said) else (other, one)
     return (
-        set(one.numbers) == set(other.numbers) and small <= large and len(small) >= LEAST_SHARE * len(large)
+        len(small.said) >= LEAST_SHARE * len(large.said)
+        and set(one.numbers) == set(other.numbers)
+        and small.said <= large.said
     )
 
 
@@ -139,11 +146,10 @@ def _same_tool(one: Call, other: Call) -> bool:
     return one.tool == other.tool and one.kind is not Kind.ACT
 
 
+def _may_grow(one: Call, later: Call) -> bool:
+    return one.width < later.width <= 2 * one.width + 16
+
+
 def _grew(small: Shape, large: Shape) -> bool:
     """``large`` says what ``small`` says and one more copy of a part of it."""
-    return (
-        small.length < large.length <= 2 * small.length + 16
-        and len(small.words) >= 3
-        and set(small.words) == set(large.words)
-        and len(large.words) > len(small.words)
-    )
+    return len(small.words) >= 3 and small.said == large.said and len(large.words) > len(small.words)
