@@ -35,3 +35,4 @@ class ExitCode(IntEnum):
     NOT_EXECUTABLE = 126, "The agent's program may not be executed."
     NOT_FOUND = 127, "The agent's program was not found."
     INTERRUPTED = 130, "Interrupted by Ctrl-C."
+    OUTPUT_CLOSED = 141, "Whatever read the output closed it before the end (as head does)."

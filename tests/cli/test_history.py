@@ -146,3 +146,16 @@ def test_following_shows_what_comes(project: Path) -> None:
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+@pytest.mark.parametrize("words", [("history", "--all"), ("history", "--json"), ("status",), ("--help",)])
+def test_a_reader_that_has_seen_enough_ends_it_quietly(project: Path, words: tuple[str, ...]) -> None:
+    record(project, *LOOPED * 50)
+    closed, output = os.pipe()
+    os.close(closed)
+    done = subprocess.run(
+        [sys.executable, "-m", "loopguard_cli", *words],
+        cwd=project, stdout=output, stderr=subprocess.PIPE, timeout=30, check=False,
+    )  # fmt: skip
+    os.close(output)
+    assert (done.returncode, done.stderr) == (141, b"")

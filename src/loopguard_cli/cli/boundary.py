@@ -21,17 +21,31 @@ def guarded(main: Callable[[], Any]) -> NoReturn:
     """
     try:
         result = main()
+        if sys.stdout is not None:  # it is None where standard output was closed from the start
+            sys.stdout.flush()
     except LoopguardError as error:
         _say(str(error))
         sys.exit(int(error.exit_code))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        _output_closed()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # typer makes its own status of it
+            _output_closed()
+        raise
     except Exception as error:
         if _is_typers(error):
             _say(_usage_line(error))
             sys.exit(ExitCode.USAGE)
         sys.exit(_bug(error))
     sys.exit(result if isinstance(result, int) else ExitCode.OK)
+
+
+def _output_closed() -> NoReturn:
+    """Whoever read our output has seen enough (``| head``): nothing may be flushed on the way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(ExitCode.OUTPUT_CLOSED)
 
 
 def _is_typers(error: Exception) -> bool:

@@ -13,6 +13,8 @@ from loopguard_cli.exit_codes import ExitCode
 if TYPE_CHECKING:
     from loopguard_cli.testing.demonstration import Cast, Outcome
 
+EXAMPLES = ("loopguard demo", "loopguard demo --stand-in")
+
 _WIDTH = 100
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
