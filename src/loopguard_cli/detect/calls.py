@@ -10,6 +10,7 @@ from loopguard_cli.core.findings import CallView, Finding, Gauge
 from loopguard_cli.core.ids import CallId, CallKey, SessionId
 from loopguard_cli.core.settings import CallSettings, GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.consecutive import ConsecutiveCall
 from loopguard_cli.detect.cycles import ExactCycle, NoisyCycle, OutcomeCycle
 from loopguard_cli.detect.decisions import Decisions, is_exempt
@@ -17,7 +18,7 @@ from loopguard_cli.detect.delegation import RepeatedDelegation
 from loopguard_cli.detect.errors import ExactError, RoundError
 from loopguard_cli.detect.frequency import ExactFrequency, OutcomeFrequency
 from loopguard_cli.detect.fruitless import FruitlessEdits
-from loopguard_cli.detect.journal import Call, Journal
+from loopguard_cli.detect.journal import Journal
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.novelty import NoNovelty
 from loopguard_cli.detect.repeat import RepeatCall

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from loopguard_cli.core.findings import Action, Finding
-from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
-from loopguard_cli.detect.journal import Call
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.variations import is_variation

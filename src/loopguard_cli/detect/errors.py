@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
-from loopguard_cli.detect.journal import PATIENCE, Call
+from loopguard_cli.detect.call import Call
+from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain, Scene

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
-from loopguard_cli.detect.journal import Call
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.waiting import is_waiting

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.core.ids import CallKey
-from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain, Scene
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from typing import Any
 
 from loopguard_cli.core.events import (
     Event,
@@ -30,10 +29,10 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.findings import Cost
 from loopguard_cli.core.ids import CallId, CallKey, MessageId
-from loopguard_cli.detect import outcomes, said, shapes
-from loopguard_cli.detect.keys import call_form, digest
+from loopguard_cli.detect import said
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.outcomes import Sameness
-from loopguard_cli.detect.tools import Kind, kind_of, writes
+from loopguard_cli.detect.tools import Kind
 
 OPEN = 256
 RECENT = 64
@@ -48,150 +47,6 @@ PATIENCE = 120.0
 BREATH = 1.0
 """Seconds; no model reads a result and answers with the next call faster, so calls that follow each
 other within it were sent off together, even if the agent reports them one by one."""
-
-
-SLACK = 64
-"""Characters by which outputs that are equal but for masked parts may differ in length."""
-
-
-class Call:
-    """One tool call. Rules read it; only the journal writes it."""
-
-    __slots__ = (
-        "_agreed",
-        "_alike",
-        "_arguments",
-        "_shape",
-        "asked_at",
-        "asked_seq",
-        "batch",
-        "cancelled",
-        "changes",
-        "complete",
-        "ended_at",
-        "ended_seq",
-        "epoch",
-        "failed",
-        "fresh",
-        "id",
-        "key",
-        "kind",
-        "left",
-        "ok",
-        "output",
-        "raw",
-        "round",
-        "said",
-        "size",
-        "token",
-        "tokens",
-        "tool",
-        "turn",
-        "width",
-        "writes",
-    )
-
-    def __init__(self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float) -> None:
-        self.id: CallId = event.call
-        self.tool: str = event.tool
-        form = call_form(event.tool, event.args)
-        self.key: CallKey = CallKey(digest(form))
-        self.width = len(form)
-        """Bytes of the call in its canonical form."""
-        self.kind: Kind = kind_of(event.tool, event.args)
-        self.writes: bool = writes(event.tool, event.args, self.kind)
-        self.asked_seq = self.ended_seq = seq
-        self.asked_at = self.ended_at = now
-        self.round = 0
-        """Calls of one round were asked for while others of it were open."""
-        self.batch = 0
-        """As `round`, but calls sent off within a breath of each other count as one batch too."""
-        self.said = ""
-        """Digest of what the assistant wrote just before; empty if nothing."""
-        self.token = ""
-        """Key and outcome as one comparable value, once it is complete."""
-        self.turn = 0
-        """Which of the person's messages it came after."""
-        self.epoch = 0
-        """How much had changed when it was asked for (`Journal.epoch`)."""
-        self.left = 0
-        """The same when it had ended; higher if it changed something itself."""
-        self.tokens = 0
-        self.fresh = True
-        """Nothing with this key was seen before."""
-        self.complete = False
-        """It ended by itself, with an outcome."""
-        self.cancelled = False
-        self.ok = True
-        self.failed = False
-        self.raw = ""
-        self.output: str | None = None
-        """What came back, while it is kept and was not cut by the agent's report; else None."""
-        self.size = 0
-        """Characters of the whole output."""
-        self._arguments: dict[str, Any] | None = event.args
-        self._shape: shapes.Shape | None = None
-        self._alike = ""
-        self._agreed: tuple[Call, Sameness, Sameness] | None = None
-
-    @property
-    def shape(self) -> shapes.Shape:
-        """Its arguments without numbers, order and spacing (`detect.shapes`)."""
-        if self._shape is None:
-            self._shape = shapes.shape_of(self.tool, self._arguments or {})
-            self._arguments = None
-        return self._shape
-
-    def end(self, event: ToolFinished, seq: int, now: float) -> None:
-        self.ended_seq, self.ended_at = seq, now
-        self.cancelled = outcomes.is_cancelled(event)
-        self.ok = event.ok
-        self.failed = not event.ok or bool(event.exit_code)
-        self.raw = outcomes.raw_digest(event)
-        self.size = event.output_chars if event.output_chars >= 0 else len(event.output)
-        self.output = event.output[: outcomes.KEPT]
-        self.complete = not self.cancelled
-
-    def slim(self) -> None:
-        """Keep only what is needed to tell it from others: it is no longer among the latest."""
-        self.output = self._arguments = self._agreed = None
-
-    def pending(self) -> bool:
-        """Its answer says that something is still under way."""
-        if self.output is None or self.kind in (Kind.NOTE, Kind.EDIT):
-            return False
-        return outcomes.says_pending(self.output)
-
-    def alike(self) -> str:
-        """Its error without what varies (`outcomes.mask_error`)."""
-        if not self._alike and self.output is not None:
-            self._alike = f"{self.ok}{outcomes.mask_error(self.output)}"
-        return self._alike
-
-    def gist(self) -> str:
-        """Its outcome without numbers and without what only echoes its arguments."""
-        if self.output is None:
-            return ""
-        echoed = set(self.shape.words)
-        return " ".join(word for word in outcomes.words(self.alike()) if word not in echoed)
-
-    def sameness(self, other: Call, least: Sameness = Sameness.ALIKE) -> Sameness:
-        """How far the outcomes of two complete calls agree; DIFFERENT for less than ``least``."""
-        if self.raw == other.raw:
-            return Sameness.EQUAL
-        if self._agreed is None or self._agreed[:2] != (other, least):
-            # Rules ask for the same pair (a call and the one before it) several times over.
-            self._agreed = (other, least, self._agreement(other, least))
-        return self._agreed[2]
-
-    def _agreement(self, other: Call, least: Sameness) -> Sameness:
-        if self.ok is not other.ok or self.output is None or other.output is None:
-            return Sameness.DIFFERENT
-        if abs(self.size - other.size) > SLACK:
-            return Sameness.DIFFERENT
-        degree = outcomes.agreement(self.output, other.output, least)
-        whole = self.size == len(self.output) and other.size == len(other.output)
-        return degree if whole else min(degree, Sameness.ALIKE)
 
 
 class Line:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding
-from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
 from loopguard_cli.detect.tools import Kind

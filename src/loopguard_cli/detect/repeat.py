@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey
-from loopguard_cli.detect.journal import Call
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.rule import Plain, Scene
 
 COUNTERS = 512

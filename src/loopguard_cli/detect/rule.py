@@ -11,7 +11,8 @@ from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey, SessionId
 from loopguard_cli.core.settings import CallSettings
 from loopguard_cli.detect.base import evidence
-from loopguard_cli.detect.journal import Call, Journal
+from loopguard_cli.detect.call import Call
+from loopguard_cli.detect.journal import Journal
 from loopguard_cli.detect.standing import Standing
 
 

@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
-from loopguard_cli.detect.journal import PATIENCE, Call
+from loopguard_cli.detect.call import Call
+from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind

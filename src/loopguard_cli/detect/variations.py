@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
-from loopguard_cli.detect.journal import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain

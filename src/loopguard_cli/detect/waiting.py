@@ -13,7 +13,8 @@ from itertools import pairwise
 
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.core.ids import CallKey
-from loopguard_cli.detect.journal import Call, Line
+from loopguard_cli.detect.call import Call
+from loopguard_cli.detect.journal import Line
 from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain, Scene
 from loopguard_cli.detect.tools import Kind
