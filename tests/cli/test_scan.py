@@ -10,10 +10,12 @@ from tests.history.stories import Story
 from loopguard_cli.cli.commands import scan
 from loopguard_cli.errors import InputError, UsageError
 
+pytestmark = pytest.mark.usefixtures("project")
+
 
 @pytest.fixture(autouse=True)
-def home(project: Path) -> Path:
-    """In an empty project; pi's sessions of two projects on this machine: one looped, one did not."""
+def home() -> Path:
+    """Pi's sessions of two projects on this machine: one looped, one did not."""
     place = Path.home() / ".pi" / "agent" / "sessions"
     story = Story(place / "a" / "looped.jsonl", folder="/home/dev/shop").person("do it")
     for _ in range(5):

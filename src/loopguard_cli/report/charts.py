@@ -229,7 +229,7 @@ def _thinned(points: Sequence[T]) -> Sequence[T]:
 
 def _steps(peak: float, count: int = 4) -> list[float]:
     """Round values from 0 up to ``peak``."""
-    if peak <= 0:
+    if peak < 1e-9:
         return [0.0]
     rough = peak / count
     size = 10 ** floor(log10(rough))
