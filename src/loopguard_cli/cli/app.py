@@ -39,6 +39,7 @@ COMMANDS = (
     _entry("replay", "Feed a recorded trace through the guard.", _ANALYSE),
     _entry("eval", "Measure the guard on a folder of labelled traces.", _ANALYSE),
     _entry("config", "Show, change and import settings.", _SET_UP),
+    _entry("doctor", "Say what works here, what does not, and what to do.", _SET_UP),
     _entry("install-skill", "Write advice about repetition into the agent's folder.", _SET_UP),
 )
 

@@ -10,6 +10,8 @@ import os
 import tempfile
 from pathlib import Path
 
+_PREFIX = "loopguard-crash-"
+
 
 def write_report(error: BaseException) -> Path | None:
     """Write a report that only its owner can read; None if there is no place to write to."""
@@ -17,13 +19,19 @@ def write_report(error: BaseException) -> Path | None:
     for folder in (_state_folder(), Path(tempfile.gettempdir())):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix="loopguard-crash-", suffix=".txt", dir=folder)
+            handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=".txt", dir=folder)
         except OSError:
             continue
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         return Path(name)
     return None
+
+
+def reports() -> list[Path]:
+    """The reports that are still there."""
+    folder = _state_folder()
+    return sorted(folder.glob(f"{_PREFIX}*.txt")) if folder.is_dir() else []
 
 
 def render(error: BaseException) -> str:

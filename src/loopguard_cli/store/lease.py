@@ -209,6 +209,33 @@ def read_owner(path: Path, session: str) -> Owner | None:
     return owner if isinstance(owner, Owner) else None
 
 
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """One lease, to be looked at."""
+
+    run: str = ""
+    alive: bool = False
+    """Its owner runs, here or (as far as its heartbeat tells) elsewhere."""
+    damaged: bool = False
+
+
+def standing(path: Path, now: float) -> list[Standing]:
+    """All leases in the state folder ``path``. Raises StoreError."""
+    found = []
+    with opened(path, _LEASES) as folder:
+        for name in folder.names() if folder else ():
+            if folder is None or name.startswith(".") or not name.endswith(".json"):
+                continue
+            owner = _read(folder, name)
+            if isinstance(owner, Owner):
+                here = (owner.host, owner.space) == (processes.host(), processes.space())
+                fresh = abs(now - owner.beat) <= STALE_SECONDS
+                alive = processes.alive(owner.pid, owner.started) if here else fresh
+                found.append(Standing(run=owner.run, alive=alive))
+            elif owner is not None:
+                found.append(Standing(damaged=True))
+    return found
+
+
 class _Unusable(msgspec.Struct, frozen=True):
     newer: bool
     changed: float
