@@ -4,7 +4,7 @@ All three are guesses from wording and only ever nudge. Code, quotes and tables 
 that stand alone are masked, and a heading that was not there before means that a document moves on,
 not that it loops.
 
-- *templated-text* (ours): 32 lines in a row of 320 characters and more are at most 12 but for their
+- *templated-text* (ours): 32 lines in a row of 200 characters and more are at most 12 but for their
   numbers: counters, retries, words drawn from a small set.
 - *near-duplicate* (after oh-my-pi, which found no false alarm on 13,500 blocks at 4 segments): 5 of 16
   segments of 60 to 700 characters share at least 80 % of their word trigrams with one of them.
@@ -36,7 +36,7 @@ BATCH = 16
 WORDS = 32
 
 LINES = 32
-MIN_CHARS = 320
+MIN_CHARS = 200
 MAX_TEMPLATES = 12
 
 MIN_SEGMENT = 60
@@ -56,14 +56,14 @@ MIN_LETTERS = 0.5
 _REMEMBERED = 192
 """Sentences kept for the close look: segments enough for the longest rule."""
 _FAMILIAR = 0.15
-_SAMPLED = 5
+_SAMPLED = 4
 """Share of new words up to which a batch deserves the close look."""
 
 _NUMBER = re.compile(r"(?<![\w.#/-])\d[\d.,:]*(?![\w/-])")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
-_SYNTAX = re.compile(r"[{}<>=|\\\"]|\w\(|[;,\[(]$")
-_IDENTIFIER = re.compile(r"[\d_/\\.]|\(\)")
+_SYNTAX = re.compile(r"[{}<>=|\\\"]|\w\(|,\S|[;,\[(]$")
+_IDENTIFIER = re.compile(r"[\d_/\\]|\.\w|\(\)")
 
 _Trigrams = frozenset[tuple[str, str, str]]
 
@@ -94,6 +94,9 @@ class Paragraphs:
         """Take completed sentences in; each rule speaks once per message."""
         found: list[Repetition] = []
         for sentence in sentences:
+            if sentence.line is Line.CODE:
+                self._recent.clear()
+                continue
             self._recent.append(sentence)
             self._taken += 1
             if self._taken % BATCH == 0:
@@ -108,12 +111,11 @@ class Paragraphs:
         yield from self._templated(recent[-LINES:])
         if self._taken % WORDS:
             return
-        # A sample suffices to tell whether the text moves on.
-        words = set(" ".join([one.key for one in recent[-WORDS::_SAMPLED]]).split())
-        new = len(words - self._words[0] - self._words[1])
+        before, words = (_sample(recent[-WORDS:-BATCH]), _sample(recent[-BATCH:]))
+        new = len(words - before - self._words[0] - self._words[1])
         if self._taken % (2 * WORDS) == 0:
             self._words = (set(), self._words[0])
-        self._words[0].update(words)
+        self._words[0].update(words, before)
         if new <= _FAMILIAR * len(words):
             segments = list(_segments(recent))
             yield from _near_duplicate(segments)
@@ -135,6 +137,11 @@ class Paragraphs:
         if sum(map(_wordless, templates)) <= MAX_CODE * len(templates):
             facts = {"lines": len(lines), "distinct": len(templates)}
             yield _repetition(TEMPLATED, "\n".join(sorted(templates)), lines, facts)
+
+
+def _sample(sentences: list[Sentence]) -> set[str]:
+    """Words enough to tell whether a text moves on."""
+    return set(" ".join([one.key for one in sentences[::_SAMPLED]]).split())
 
 
 # --- segments --------------------------------------------------------------------------------

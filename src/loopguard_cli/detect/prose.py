@@ -4,8 +4,8 @@ Source: the infinity guard. *prose-block*: three consecutive identical blocks of
 completed sentences or lines, each with at least 12 characters and three word tokens.
 *prose-irregular*: of the last 24 completed sentences at least 18 belong to repeated ones, at most
 12 are distinct, one substantial sentence occurs at least threshold + 2 times, and the latest is a
-repeated one. Case and white space are folded. Both look at one message, live text only; a tool call
-begins a new window, since something was done.
+repeated one. Case and white space are folded. Both look at one message, live text only. A tool call
+begins a new window, since something was done; so does fenced code that was not there before (ours).
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from collections.abc import Iterable, Sequence
 from loopguard_cli.core.findings import Action, Gauge
 from loopguard_cli.detect.repetition import Repetition, digest_cycle
 from loopguard_cli.detect.sentences import Line, Sentence
-from loopguard_cli.detect.substance import substantial
+from loopguard_cli.detect.substance import looks_like_code, substantial
 
 MAX_BLOCK = 8
 WINDOW = 24
 MIN_REPEATED = 18
 MAX_DISTINCT = 12
+MAX_CODE = 0.25
+"""Share of the distinct lines that may look like code where nobody fenced it (ours)."""
 
 BLOCK = "prose-block"
 IRREGULAR = "prose-irregular"
@@ -56,6 +58,10 @@ class ProseWindow:
         recent, counts = self._recent, self._counts
         for sentence in sentences:
             key = sentence.key
+            if sentence.line is Line.CODE:
+                # What announces ever other code is not repeated for nothing.
+                self.clear()
+                continue
             if len(recent) >= WINDOW:
                 self._forget(recent[-WINDOW].key)
             if key not in counts:
@@ -140,7 +146,7 @@ class ProseWindow:
         window = list(self._recent)[-WINDOW:]
         often = {key for key, count in self._counts.items() if count >= needed}
         main = [one for one in window if one.key in often and _counts(one)]
-        if not main:
+        if not main or sum(map(looks_like_code, self._counts)) > MAX_CODE * len(self._counts):
             return None
         counts = Counter(one.key for one in main)
         key = min(counts, key=lambda key: (-counts[key], key))

@@ -130,7 +130,7 @@ class Responses(Quiet):
                     return ()
                 return self._complete(seq)
             case ToolAsked() | ToolStarted():
-                self._turn.acted = True
+                self._turn.acted, self._settled = True, False
                 self._unacted.clear()
             case StatusChanged(status=Status.IDLE):
                 return self._settle(seq)
@@ -152,6 +152,7 @@ class Responses(Quiet):
                 return ()
             found = self._complete(seq)
             message = self._message = Message(event.message)
+            self._settled = False
         if isinstance(event, TextDelta):
             message.delta(event)
         elif not event.synthetic:
@@ -164,7 +165,6 @@ class Responses(Quiet):
         if message is None:
             return ()
         self._finished = message.id
-        self._settled = False
         text = message.text(Channel.TEXT)
         found: list[Finding] = []
         if text and not self._whole_turns:

@@ -69,8 +69,15 @@ _LONGEST_ABBREVIATION = 8
 
 # Beyond these lengths nothing is waited for any more, so that no text costs more than its length.
 _LONGEST_HEAD = 200
-_LONGEST_FENCE_LINE = 1_000
-_LONGEST_WAIT = 1_000
+_LONGEST_FENCE_LINE = 300
+_LONGEST_WAIT = 300
+
+_FENCED_LINES = 64
+"""Lines by which the contents of two fences are compared."""
+_CODES = 64
+"""Fences whose contents are remembered per part."""
+_PROMPT = ">>> "
+"""Begins a line of a Python transcript, not a quote."""
 
 _TOGGLES = 256
 """Fences whose places are remembered per part."""
@@ -83,6 +90,8 @@ class Line(Enum):
     HEADING = "heading"
     TABLE = "table"
     QUOTE = "quote"
+    CODE = "code"
+    """Not a sentence: fenced code or a line of a transcript that was not there before."""
 
 
 _WHOLE_LINES = (Line.QUOTE, Line.TABLE)
@@ -116,6 +125,9 @@ class Splitter:
         """Offset of the first held character."""
         self._fence = ""
         """The opening run of the fence we are in."""
+        self._fenced: list[str] = []
+        """The first lines of its code."""
+        self._known_code: dict[str, None] = {}
         self._line: Line | None = None
         """Kind of the line we are in the middle of; None: at its start."""
         self._paragraph = 0
@@ -164,7 +176,7 @@ class Splitter:
             if self._line is None and not self._fence and text[at].isalpha():
                 self._line = Line.PROSE
             elif self._line is None:
-                begins = self._begin(text, at, end, whole)
+                begins = self._begin(text, at, end, whole, event, found)
                 if begins is None:
                     break
                 if not begins:
@@ -184,7 +196,9 @@ class Splitter:
         self._look_back = rest[-_LOOK_BACK:]
         return found
 
-    def _begin(self, text: str, at: int, end: int, whole: bool) -> bool | None:
+    def _begin(
+        self, text: str, at: int, end: int, whole: bool, event: int, found: list[Sentence]
+    ) -> bool | None:
         """What line begins at ``at``. True: read on. False: it is done with. None: not known yet."""
         if self._fence:
             if not whole:
@@ -193,6 +207,9 @@ class Splitter:
             if line.startswith(self._fence) and not line.strip(self._fence[0]):
                 self._toggle(end + 1, False)
                 self._fence = ""
+                self._add_code("\n".join(self._fenced), end, event, found)
+            elif len(self._fenced) < _FENCED_LINES:
+                self._fenced.append(line)
             return False
         head = _HEAD.match(text, at, end)
         first = head.end() if head else at
@@ -205,6 +222,13 @@ class Splitter:
             return False if whole else None
         mark = text[first]
         if mark == ">":
+            if text.startswith(_PROMPT, first):
+                if not whole:
+                    return None
+                self._add_code(text[first:end], end, event, found)
+                return False
+            if not whole and _PROMPT.startswith(text[first:end]):
+                return None
             self._line = Line.QUOTE
             return True
         if mark in "`~" and (opened := self._opens(text, first, end, whole)) is not True:
@@ -226,9 +250,21 @@ class Splitter:
             return None
         if len(run) < _MIN_FENCE or (run[0] == "`" and "`" in rest):
             return True
-        self._fence = run
+        self._fence, self._fenced = run, []
         self._toggle(end + 1, True)
         return False
+
+    def _add_code(self, code: str, at: int, event: int, found: list[Sentence]) -> None:
+        """Say that there is code, when it is other code than before."""
+        known = self._known_code
+        if code in known:
+            return
+        if known:
+            place = self._base + at
+            found.append(Sentence(code, place, place, event, self._paragraph, Line.CODE, self._part))
+        known[code] = None
+        if len(known) > _CODES:
+            del known[next(iter(known))]
 
     def _toggle(self, at: int, code: bool) -> None:
         self._code.append((self._base + at, code))
@@ -268,11 +304,11 @@ class Splitter:
 
 def _ends(text: str, at: int, point: int) -> bool:
     """Whether the point at ``point`` (white space follows) ends the sentence that began at ``at``."""
+    if point - at > _LONGEST_WAIT:
+        return True
     last = text[point - 1] if point > at else " "
     if last.isspace():
         return False
-    if point - at > _LONGEST_WAIT:
-        return True
     if last.isdigit():
         return not text[at:point].strip().isdigit()  # the number of a list item
     word = text[max(at, point - _LONGEST_ABBREVIATION) : point].rpartition(" ")[2].lstrip("(")

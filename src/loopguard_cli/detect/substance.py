@@ -31,7 +31,7 @@ def looks_like_code(key: str) -> bool:
     ended = _TERMINATED.search(key) is not None
     if len(_MARK.findall(key)) > _MOST_MARKS[ended] * len(key):
         return True
-    return not ended and (key[-1] in ";{,=" or _SYNTAX.search(key) is not None)
+    return not ended and (key.endswith((";", "{", ",", "=", "):")) or _SYNTAX.search(key) is not None)
 
 
 def substantial(key: str) -> bool:
