@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 import msgspec
 import msgspec.inspect
 
+from loopguard_cli.core.noticing import NotifySettings
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.goal.settings import GoalSettings
 
@@ -39,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     guard: GuardSettings = GuardSettings()
     goal: GoalSettings = GoalSettings()
+    notify: NotifySettings = NotifySettings()
 
 
 class Leaf(NamedTuple):

@@ -116,6 +116,11 @@ class Wording:
     def changed(self, name: str, value: str) -> str:
         return self._text("CHANGED").format(name, value)
 
+    def notice_title(self, topic: str) -> str:
+        """The headline of a notice; ``topic`` is one of `core.noticing.TOPICS`."""
+        notices: dict[str, str] = self._texts.NOTICES
+        return notices[topic]
+
     def unparsed(self, count: int, native: str) -> str:
         return self._text("UNPARSED").format(count, native)
 

@@ -86,3 +86,10 @@ FAULTED = "A part of loopguard failed and was switched off ({}). The agent goes 
 REFUSED = "Refused: {} may not be changed from inside the agent."
 CHANGED = "{} is now {}"
 UNPARSED = "{} message(s) of the agent were not understood (first: {}). This version may be newer than loopguard knows."
+NOTICES: dict[str, str] = {
+    "loop.stopped": "Agent stopped: it was looping",
+    "goal.achieved": "Goal achieved",
+    "goal.blocked": "Goal blocked: it needs you",
+    "goal.limit": "Goal stopped before its end",
+    "agent.hung": "Agent does not respond",
+}

@@ -79,3 +79,10 @@ CHANGED = "{} 값이 {}(으)로 바뀌었습니다"
 UNPARSED = (
     "에이전트 메시지 {}개를 이해하지 못했습니다(처음: {}). loopguard가 아는 것보다 새 버전일 수 있습니다."
 )
+NOTICES: dict[str, str] = {
+    "loop.stopped": "에이전트 중지됨: 반복이 계속되었습니다",
+    "goal.achieved": "목표 달성",
+    "goal.blocked": "목표 중단: 사용자의 도움이 필요합니다",
+    "goal.limit": "목표가 끝나기 전에 멈췄습니다",
+    "agent.hung": "에이전트가 응답하지 않습니다",
+}
