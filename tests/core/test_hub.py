@@ -120,6 +120,18 @@ def test_the_third_loop_ends_a_headless_run_with_80() -> None:
     assert [e.code for e in of(last, EndRun)] == [80]
 
 
+def test_a_one_shot_agent_is_waited_for_while_a_recovery_is_under_way() -> None:
+    desk = Desk(HEADLESS)
+    desk.send(says())
+    assert not desk.hub.pending()
+    cut = desk.find(Action.ABORT, ReplyStarted(session=S, message=MessageId("m1")), **prose(keep_chars=-1))
+    assert desk.hub.pending()
+    [prompt] = of(desk.settle_abort(cut), Prompt)
+    assert desk.hub.pending()
+    desk.send(EffectSettled(session=S, effect=prompt.effect, ok=True))
+    assert not desk.hub.pending()
+
+
 def test_on_a_screen_the_agent_stays_and_a_message_opens_the_session_again() -> None:
     desk = Desk()
     desk.send(says())

@@ -118,6 +118,12 @@ class Hub:
         times += [self.caps.deadline(), self.goals.deadline() if self.goals else None]
         return min((t for t in times if t is not None), default=None)
 
+    def pending(self) -> bool:
+        """Something will still be prompted without further word from outside: a recovery or a goal."""
+        recovering = any(guard.recovery.active for guard in self.sessions.values())
+        goals = self.goals
+        return recovering or (goals is not None and any(goals.drives(s) for s in self.sessions))
+
     def tick(self, now: float) -> list[Effect]:
         effects: list[Effect] = []
         for guard in list(self.sessions.values()):
