@@ -49,8 +49,6 @@ class BridgeServer:
         self._strangers: set[_Connection] = set()
         self._returns: dict[str, None] = {}
         self._numbers = 0
-        self.greeted = asyncio.Event()
-        """Set once a bridge of the present agent process was let in."""
 
     async def open(self, path: Path | None) -> None:
         """Listen on a Unix socket at ``path``, or on a loopback port."""
@@ -67,7 +65,6 @@ class BridgeServer:
 
     def invite(self) -> BridgeAddress:
         """The address for an agent about to be launched; former launch tokens stop working."""
-        self.greeted.clear()
         self._address = msgspec.structs.replace(self._address, token=secrets.token_urlsafe(24))
         return self._address
 
@@ -120,7 +117,6 @@ class BridgeServer:
         answer = self._adapter.greet(connection.number, hello)
         orders = [order.message for order in answer.orders if isinstance(order, Order)]
         connection.send({"type": "welcome", "token": token, "resync": hello.reconnected, "orders": orders})
-        self.greeted.set()
         self._post(answer.events)
         return True
 

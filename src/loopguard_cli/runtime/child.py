@@ -1,6 +1,7 @@
-"""The agent's process: started in our own process group, waited for, passed signals on to.
+"""The agent's process: started, waited for, passed signals on to.
 
-The agent shares our terminal and our group, so job control and the keyboard work as without us.
+This one is started in our own process group: it shares our terminal and our group, so job control
+and the keyboard work as without us. `pipes` and `screen` start theirs differently.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from loopguard_cli.errors import AgentNotExecutable, AgentNotFound
 class Child:
     """One agent process. ``code`` is known once ``ended`` is set."""
 
+    group = False
+    """It leads a process group of its own; signals go to all of that."""
+
     def __init__(self, plan: LaunchPlan, environ: Mapping[str, str]) -> None:
         """Raises AgentNotFound, AgentNotExecutable."""
-        environment = {**environ, **plan.environment}
         try:
-            with _stdin(plan.stdin) as stdin:
-                self._process = subprocess.Popen(plan.argv, env=environment, stdin=stdin)
+            self.pid = self._start(plan, {**environ, **plan.environment})
         except FileNotFoundError as error:
             raise AgentNotFound(
                 f"cannot find {plan.argv[0]!r}", "install it, or name it with its path"
@@ -34,13 +36,22 @@ class Child:
             raise AgentNotExecutable(
                 f"cannot execute {plan.argv[0]!r}: {(error.strerror or str(error)).lower()}"
             ) from error
-        self.pid = self._process.pid
         self.code: int | None = None
         """Exit status as a shell tells it: 128 + N for signal N."""
         self.signal = 0
         """The signal that killed it."""
         self.stopped = False
         self.ended = asyncio.Event()
+
+    def _start(self, plan: LaunchPlan, environment: Mapping[str, str]) -> int:
+        """Start the process; returns its number."""
+        with _stdin(plan.stdin) as stdin:
+            self._process = subprocess.Popen(plan.argv, env=environment, stdin=stdin)
+        return self._process.pid
+
+    def _ended(self, code: int) -> None:
+        """Whoever started the process must not wait for it any more."""
+        self._process.returncode = code
 
     def poll(self) -> bool:
         """Look at the process; True when it was stopped since (job control)."""
@@ -69,14 +80,14 @@ class Child:
             self.code = 128 + self.signal
         else:
             self.code = os.WEXITSTATUS(status)
-        self._process.returncode = self.code
+        self._ended(self.code)
         self.ended.set()
 
     def send(self, number: int) -> None:
         """Pass a signal on. The process is ours and not reaped, so its number is still its own."""
         if self.code is None:
             with suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+                (os.killpg if self.group else os.kill)(self.pid, number)
 
     async def end(self, grace: float) -> None:
         """Ask it to end, then make it."""

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from loopguard_cli import __version__
-from loopguard_cli.agents.base import Adapter, Form, LaunchPlan
-from loopguard_cli.core.effects import Prompt, Record
-from loopguard_cli.core.events import AgentDisconnected
+from loopguard_cli.agents.base import Adapter, BridgeAddress, Form, Hooked, LaunchPlan
+from loopguard_cli.core.effects import Prompt, Record, Respond
+from loopguard_cli.core.events import AgentConnected, AgentDisconnected, AgentExited, Event
 from loopguard_cli.core.records import RunEnded, RunStarted
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.runtime import tree
 from loopguard_cli.runtime.bridges import BridgeServer
+from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
-from loopguard_cli.runtime.child import Child
 from loopguard_cli.runtime.clock import Clock
 from loopguard_cli.runtime.control_server import ControlServer
 from loopguard_cli.runtime.notices import Notices
 from loopguard_cli.runtime.perform import Performer, Store
+from loopguard_cli.runtime.private import PrivateFolder
+from loopguard_cli.runtime.process import Process, start
 from loopguard_cli.runtime.recording import Recording
+from loopguard_cli.runtime.signals import Signals
 from loopguard_cli.runtime.supervisor import Brain, Supervisor
 from loopguard_cli.runtime.terminal import Terminal
+
+if TYPE_CHECKING:
+    from loopguard_cli.runtime.hooks import HookServer
 
 HELLO_SECONDS = 20.0
 """Without a hello by then the agent counts as unguarded. OpenCode needs 1 to 7 s."""
@@ -41,9 +46,6 @@ EXIT_SECONDS = 10.0
 
 GRACE_SECONDS = 3.0
 """Between asking an agent to end and making it."""
-
-INTERRUPT_SECONDS = 1.0
-"""Before an interrupt that should have come from the keyboard is passed on after all."""
 
 
 class Plan(msgspec.Struct, kw_only=True):
@@ -71,10 +73,16 @@ class Run:
         self._adapter = plan.adapter
         self._mark = f"{plan.run}:{os.getpid()}"
         self._terminal = Terminal()
-        self._bridges = BridgeServer(plan.adapter, lambda events: self._supervisor.post(events))
-        self._control = ControlServer(lambda events: self._supervisor.post(events))
-        self._jobs = Jobs(lambda events: self._supervisor.post(events))
-        self._child: Child | None = None
+        self._bridges = BridgeServer(plan.adapter, self._post)
+        self._channels = Channels(self._bridges, self._post)
+        self._control = ControlServer(self._post)
+        self._jobs = Jobs(self._post)
+        self._hooks: HookServer | None = None
+        self._folder: PrivateFolder | None = None
+        self._process: Process | None = None
+        self._connected = asyncio.Event()
+        """The present agent process has given a sign of life to its adapter."""
+        self._signals = Signals(self._terminal, self._jobs, self._give_up)
         self._guarded = False
         self._signalled = 0
         """The signal that is to end the run."""
@@ -91,25 +99,50 @@ class Run:
         plan = self._plan
         await self._bridges.open(plan.sockets / f"{plan.run}.agent" if plan.sockets else None)
         await self._control.open(plan.sockets / f"{plan.run}.sock" if plan.sockets else None)
-        launch = self._adapter.launch(plan.environ, self._bridges.invite())
+        await self._open_hooks()
+        launch = self._adapter.launch(plan.environ, self._invite())
         self._notices = Notices(screen=launch.form is Form.SCREEN)
         self._performer = Performer(
             adapter=self._adapter,
-            form=launch.form,
-            bridges=self._bridges,
+            channels=self._channels,
             store=plan.store,
             notices=self._notices,
             jobs=self._jobs,
-            reply=self._control.reply,
+            reply=self._reply,
         )
         self._supervisor = Supervisor(plan.hub, self._performer, plan.clock, plan.recording)
         listening()
         tree.adopt_orphans()
-        self._watch_signals()
+        self._signals.watch()
         try:
             return await self._live(launch)
         finally:
             await self._clean_up()
+
+    def _post(self, events: Iterable[Event]) -> None:
+        events = tuple(events)
+        if any(isinstance(event, AgentConnected) for event in events):
+            self._connected.set()
+        self._supervisor.post(events)
+
+    def _reply(self, answer: Respond) -> bool:
+        console = self._channels.console
+        return self._control.reply(answer) or (console is not None and console.reply(answer))
+
+    async def _open_hooks(self) -> None:
+        if isinstance(self._adapter, Hooked):
+            from loopguard_cli.runtime.hooks import HookServer
+
+            self._folder = PrivateFolder(self._plan.sockets, self._plan.run)
+            hooks = HookServer(self._adapter, self._folder.path, self._channels.take, self._post)
+            self._hooks = self._channels.hooks = hooks
+            await hooks.open()
+
+    def _invite(self) -> BridgeAddress:
+        """The address for an agent about to be launched."""
+        self._connected.clear()
+        address = self._bridges.invite()
+        return self._hooks.invite(address) if self._hooks is not None else address
 
     # --- the run -----------------------------------------------------------------------------
 
@@ -119,7 +152,7 @@ class Run:
         code = await self._once(launch)
         while (prompt := await self._continuation(launch.form)) is not None:
             self._performer.next_prompt = None
-            code = await self._once(self._adapter.relaunch(plan.environ, self._bridges.invite(), prompt))
+            code = await self._once(self._adapter.relaunch(plan.environ, self._invite(), prompt))
         ending = self._performer.ending
         if ending is not None and launch.form is Form.ONE_SHOT and not self._signalled:
             code = ending.code
@@ -141,30 +174,52 @@ class Run:
     async def _once(self, launch: LaunchPlan) -> int:
         """One agent process, from its start to its last word."""
         environ = {**self._plan.environ, tree.MARK: self._mark} if launch.bridged else self._plan.environ
+        if self._folder is not None:
+            self._folder.write(launch.files)
         self._terminal.remember()
-        child = self._child = Child(launch, environ)
+        process = self._process = start(launch, environ, self._adapter, self._channels, self._post)
+        self._signals.attend(process)
+        child = process.child
+        if self._channels.console is not None:
+            self._notices.write = self._channels.console.say
         for remark in launch.remarks:
             self._notices.say(remark)
+        process.begin()
         watchers = [asyncio.ensure_future(self._expect_hello())] if launch.bridged else []
-        if launch.form is Form.ONE_SHOT:
-            watchers.append(asyncio.ensure_future(self._hurry(child)))
+        if process.driven:
+            watchers.append(asyncio.ensure_future(self._dismiss(process)))
+        elif launch.form is Form.ONE_SHOT:
+            watchers.append(asyncio.ensure_future(self._hurry(process)))
         child.poll()
         await child.ended.wait()
         for watcher in watchers:
             watcher.cancel()
         await asyncio.gather(*watchers, return_exceptions=True)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.drained(), LAST_WORDS_SECONDS)
+        process.close()
         self._terminal.restore(modes=child.signal != 0 and launch.form is Form.SCREEN)
         await self._bridges.drained(LAST_WORDS_SECONDS)
         await tree.end_all(self._mark, self._jobs.pids)
-        assert child.code is not None
-        if launch.bridged and not self._bridges.greeted.is_set():
+        if launch.bridged and not self._connected.is_set():
             self._notices.say("the agent ended before it connected, so it was not guarded")
-        self._supervisor.post(self._adapter.exited(child.code))
-        return child.code
+        return self._ended(process)
+
+    def _ended(self, process: Process) -> int:
+        """Tell the adapter; returns the exit status that the run has from this process."""
+        code = process.child.code
+        assert code is not None
+        if process.driven and self._signalled:
+            code = 128 + self._signalled
+        elif process.dismissed and process.child.signal:
+            code = 0
+        events = self._adapter.exited(code)
+        self._post(events)
+        return next((event.code for event in events if isinstance(event, AgentExited)), code)
 
     async def _continuation(self, form: Form) -> Prompt | None:
         """With what a one-shot agent that has exited goes on; None when the run is over."""
-        if form is not Form.ONE_SHOT:
+        if form is not Form.ONE_SHOT or not self._adapter.capabilities.respawn:
             return None
         while not self._signalled and self._performer.ending is None:
             if self._performer.next_prompt is not None:
@@ -177,60 +232,40 @@ class Run:
 
     async def _expect_hello(self) -> None:
         try:
-            await asyncio.wait_for(self._bridges.greeted.wait(), self._plan.hello_seconds)
+            await asyncio.wait_for(self._connected.wait(), self._plan.hello_seconds)
         except TimeoutError:
             reason = f"no hello within {self._plan.hello_seconds:g} s"
             self._supervisor.post([AgentDisconnected(reason=reason)])
             self._notices.say(
-                f"{self._adapter.name} runs UNGUARDED: its plugin of ours did not load ({reason})"
+                f"{self._adapter.name} runs UNGUARDED: nothing of ours inside it has answered ({reason})"
             )
-            await self._bridges.greeted.wait()
+            await self._connected.wait()
             self._notices.say(f"{self._adapter.name} has connected after all and is guarded now")
         self._guarded = True
 
-    async def _hurry(self, child: Child) -> None:
+    async def _hurry(self, process: Process) -> None:
         """A one-shot agent that should be done, because its continuation waits, must not hang."""
-        while self._performer.next_prompt is None and self._performer.ending is None:
+        await self._until(
+            lambda: self._performer.next_prompt is not None or self._performer.ending is not None
+        )
+        await asyncio.sleep(EXIT_SECONDS)
+        await process.child.end(GRACE_SECONDS)
+
+    async def _dismiss(self, process: Process) -> None:
+        """Let a driven agent go once nobody wants anything more from it."""
+        await self._until(lambda: self._done_with(process))
+        process.dismiss()
+        await asyncio.sleep(EXIT_SECONDS)
+        await process.child.end(GRACE_SECONDS)
+
+    def _done_with(self, process: Process) -> bool:
+        ending = self._performer.ending is not None or not _pending(self._plan.hub)
+        return bool(self._signalled) or (process.over and ending)
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        while not holds():
             self._supervisor.changed.clear()
             await self._supervisor.changed.wait()
-        await asyncio.sleep(EXIT_SECONDS)
-        await child.end(GRACE_SECONDS)
-
-    # --- signals -----------------------------------------------------------------------------
-
-    def _watch_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGCHLD, self._on_child)
-        loop.add_signal_handler(signal.SIGINT, self._on_interrupt)
-        loop.add_signal_handler(signal.SIGCONT, self._on_continue)
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            loop.add_signal_handler(number, self._on_end, number)
-
-    def _on_child(self) -> None:
-        child = self._child
-        spare = {*self._jobs.pids, *([child.pid] if child and child.code is None else [])}
-        stopped = child is not None and child.poll()
-        tree.reap(spare)
-        if stopped and self._terminal.foreground():
-            # The agent alone suspended itself: our shell waits for us, so we stop as well.
-            os.kill(os.getpid(), signal.SIGSTOP)
-
-    def _on_continue(self) -> None:
-        if self._child is not None and self._child.poll():
-            self._child.send(signal.SIGCONT)
-
-    def _on_interrupt(self) -> None:
-        """^C goes to the whole foreground group, so the agent has it already; `kill -INT` has not."""
-        self._give_up(signal.SIGINT)
-        if self._child is None or self._child.code is not None:
-            return
-        delay = INTERRUPT_SECONDS if self._terminal.keyboard_interrupts() else 0.0
-        asyncio.get_running_loop().call_later(delay, self._child.send, signal.SIGINT)
-
-    def _on_end(self, number: int) -> None:
-        self._give_up(number)
-        if self._child is not None:
-            self._child.send(number)
 
     def _give_up(self, number: int) -> None:
         """No continuation any more: the person wants the run to end."""
@@ -240,19 +275,21 @@ class Run:
     # --- the end -----------------------------------------------------------------------------
 
     async def _clean_up(self) -> None:
-        if self._child is not None:
-            await self._child.end(GRACE_SECONDS)
+        if self._process is not None:
+            await self._process.child.end(GRACE_SECONDS)
+            self._process.close()
         await self._jobs.close()
         await tree.end_all(self._mark)
         self._supervisor.close()
+        if self._hooks is not None:
+            self._hooks.close()
         await self._bridges.close()
         await self._control.close()
+        if self._folder is not None:
+            self._folder.remove()
         self._terminal.close()
         self._notices.finish(guarded=self._guarded)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGCONT, signal.SIGTERM, signal.SIGHUP):
-            with suppress(ValueError):
-                loop.remove_signal_handler(number)
+        self._signals.close()
 
 
 def _pending(hub: Any) -> bool:

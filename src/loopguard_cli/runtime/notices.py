@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 
 from loopguard_cli.core.effects import Abort, AnswerGate, Effect, Prompt, Purpose, Record, Tell
@@ -22,6 +23,8 @@ class Notices:
 
     def __init__(self, *, screen: bool) -> None:
         self._screen = screen
+        self.write: Callable[[str], None] = write
+        """How a line gets out; a console that is in the middle of one has its own way."""
         self._kept: deque[str] = deque(maxlen=KEPT)
         self.calls = self.blocked = self.aborts = self.continuations = 0
 
@@ -30,7 +33,7 @@ class Notices:
         if self._screen:
             self._kept.append(text)
         else:
-            write(text)
+            self.write(text)
 
     def tell(self, tell: Tell, *, delivered: bool) -> None:
         """A notice of the hub; ``delivered``: the agent shows it itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from loopguard_cli.agents.base import Adapter, Form
+from loopguard_cli.agents.base import Adapter
 from loopguard_cli.core.effects import (
     Abort,
     AnswerGate,
@@ -27,7 +27,7 @@ from loopguard_cli.core.effects import (
 from loopguard_cli.core.events import EffectSettled, Event
 from loopguard_cli.core.records import Record as LedgerRecord
 from loopguard_cli.errors import StoreError
-from loopguard_cli.runtime.bridges import BridgeServer
+from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
 from loopguard_cli.runtime.notices import Notices
 
@@ -45,16 +45,14 @@ class Performer:
         self,
         *,
         adapter: Adapter,
-        form: Form,
-        bridges: BridgeServer,
+        channels: Channels,
         store: Store | None,
         notices: Notices,
         jobs: Jobs,
         reply: Callable[[Respond], bool],
     ) -> None:
         self._adapter = adapter
-        self._form = form
-        self._bridges = bridges
+        self._channels = channels
         self._store = store
         self._notices = notices
         self._jobs = jobs
@@ -69,7 +67,7 @@ class Performer:
         match effect:
             case Record():
                 return self._record(effect)
-            case Prompt() if self._form is Form.ONE_SHOT and effect.purpose is not Purpose.NUDGE:
+            case Prompt() if self._adapter.capabilities.respawn and effect.purpose is not Purpose.NUDGE:
                 self.next_prompt = effect
                 return ()
             case CancelEffect():
@@ -100,12 +98,12 @@ class Performer:
 
     def _steer(self, effect: Effect) -> Sequence[Event]:
         answer = self._adapter.carry_out(effect)
-        self._bridges.send(answer.orders)
+        self._channels.send(answer.orders)
         return answer.events
 
     def _tell(self, tell: Tell) -> Sequence[Event]:
         answer = self._adapter.carry_out(tell)
-        self._bridges.send(answer.orders)
+        self._channels.send(answer.orders)
         self._notices.tell(tell, delivered=bool(answer.orders))
         return answer.events
 

@@ -1,0 +1,87 @@
+"""What signals to us mean for the agent: job control, resizing, interrupts, the end of the run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+
+from loopguard_cli.runtime import tree
+from loopguard_cli.runtime.checks import Jobs
+from loopguard_cli.runtime.process import Process
+from loopguard_cli.runtime.terminal import Terminal
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class Signals:
+    """The signal handlers of one run. ``give_up`` is told the number of the signal that ends it."""
+
+    def __init__(self, terminal: Terminal, jobs: Jobs, give_up: Callable[[int], None]) -> None:
+        self._process: Process | None = None
+        self._terminal = terminal
+        self._jobs = jobs
+        self._give_up = give_up
+
+    def watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGCHLD, self._on_child)
+        loop.add_signal_handler(signal.SIGINT, self._on_interrupt)
+        loop.add_signal_handler(signal.SIGCONT, self._on_continue)
+        loop.add_signal_handler(signal.SIGWINCH, self._on_resize)
+        for number in _ENDING:
+            loop.add_signal_handler(number, self._on_end, number)
+
+    def attend(self, process: Process) -> None:
+        """From now on this is the agent."""
+        self._process = process
+        if process.driven:
+            # It is not in our group and would run on while we are stopped.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, self._on_stop)
+
+    def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        others = (signal.SIGCHLD, signal.SIGINT, signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
+        for number in (*others, *_ENDING):
+            with suppress(ValueError):
+                loop.remove_signal_handler(number)
+
+    def _on_child(self) -> None:
+        process = self._process
+        child = process.child if process is not None else None
+        spare = {*self._jobs.pids, *([child.pid] if child and child.code is None else [])}
+        stopped = child is not None and child.poll()
+        tree.reap(spare)
+        if stopped and process is not None and not process.driven and self._terminal.foreground():
+            # The agent alone suspended itself: our shell waits for us, so we stop as well.
+            process.suspended()
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _on_stop(self) -> None:
+        """^Z, or a request to stop."""
+        if self._process is not None:
+            self._process.suspended()
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _on_continue(self) -> None:
+        if self._process is not None and self._process.child.poll():
+            self._process.resumed()
+
+    def _on_resize(self) -> None:
+        if self._process is not None:
+            self._process.resized()
+
+    def _on_interrupt(self) -> None:
+        """^C goes to the whole foreground group, so the agent has it already; `kill -INT` has not."""
+        process = self._process
+        running = process is not None and process.child.code is None
+        typed = self._terminal.keyboard_interrupts()
+        if process is None or not running or not process.interrupted(typed=typed):
+            self._give_up(signal.SIGINT)
+
+    def _on_end(self, number: int) -> None:
+        self._give_up(number)
+        if self._process is not None:
+            self._process.child.send(number)
