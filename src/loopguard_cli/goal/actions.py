@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from loopguard_cli.core.events import Status
+from loopguard_cli.core.ids import MessageId
 from loopguard_cli.goal import commands as c
 from loopguard_cli.goal import status
 from loopguard_cli.goal.desk import Desk
@@ -104,6 +106,11 @@ class Actions:
         return Answer(reply=f"status:{which}", text=text, data=data)
 
     @property
+    def _past(self) -> MessageId:
+        """The newest message, unless it is still being written."""
+        return self._desk.turn.message if self._desk.status is not Status.BUSY else MessageId("")
+
+    @property
     def _hint(self) -> str:
         return f"Set one: /{self._desk.settings.command_name} <what is to be achieved>"
 
@@ -144,7 +151,9 @@ class Actions:
         if (refused := self._raised(goal.limits, limits)) is not None:
             return refused
         stopped_by = goal.stop
-        payload = Resumed(at=now, limits=limits if limits != goal.limits else None, status="resumed")
+        payload = Resumed(
+            at=now, consumed=self._past, limits=limits if limits != goal.limits else None, status="resumed"
+        )
         desk.drop()
         desk.handoff_reply_due = ""
         desk.write(Kind.RESUMED, payload, goal.id, f"after {STOPS[stopped_by].title}")
@@ -189,8 +198,6 @@ class Actions:
         ordered: bool | None = None, focus: bool = True,
     ) -> Goal:  # fmt: skip
         desk = self._desk
-        desk.made += 1
-        salt = f"{desk.session}\0{objective}\0{now!r}\0{desk.made}\0{len(desk.book.goals)}"
         payload = Set(
             at=now,
             objective=objective,
@@ -201,10 +208,11 @@ class Actions:
             limits=limits,
             context=TurnContext(agent=desk.agent, model=desk.model, variant=desk.variant),
             focus=focus,
+            consumed=self._past,
             ordered=ordered,
             forget_result=ordered is not None,
         )
-        goal = f"g{hashlib.blake2b(salt.encode(), digest_size=5).hexdigest()}"
+        goal = f"g{hashlib.blake2b(desk.mint.effect().encode(), digest_size=5).hexdigest()}"
         desk.write(Kind.SET, payload, goal, "by the user" if self._person else "by the agent")
         made = desk.book.find(goal)
         assert made is not None
@@ -246,6 +254,7 @@ class Actions:
             checks=options.checks or None,
             limits=limits if limits != goal.limits else None,
             activate=self._person,
+            consumed=self._past,
             meters=replace(goal.meters, no_progress=0, no_tool=0, format_failures=0, fruitless=0),
             status="edited",
         )
@@ -292,7 +301,7 @@ class Actions:
         # A used-up budget is not opened again by looking away and back.
         reason = target.stop if target.stop is not StopReason.BACKGROUNDED else target.beneath
         kept = reason if reason and STOPS[reason].limit else StopReason.NONE
-        desk.write(Kind.FOCUSED, Focused(at=now, reason=kept), target.id)
+        desk.write(Kind.FOCUSED, Focused(at=now, reason=kept, consumed=self._past), target.id)
         desk.notice("focused-active", "Another goal has the focus.")
         text = f"In focus: {target.objective}"
         text += f"\nIn the background: {shorten(old.objective, 160)}" if old is not None else ""

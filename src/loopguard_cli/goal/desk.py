@@ -86,7 +86,6 @@ class Desk:
         """Goals whose completion is being proved."""
         self.ceiling: Limits | None = None
         """What a person allowed; the agent stays below. None: nobody said anything yet."""
-        self.made = 0
         self.aborting = False
         """The next report of an aborted turn is about our own abort."""
         self.live: EffectId | None = None

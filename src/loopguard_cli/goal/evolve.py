@@ -100,6 +100,7 @@ def _set(book: Book, record: GoalRecord, p: r.Set) -> Book:
         meters=p.meters or Meters(),
         stop=StopReason.NONE if p.focus else StopReason.QUEUED,
         status=p.status or "",
+        consumed=p.consumed,
         created=p.at,
         since=p.at if p.focus else 0.0,
         seen=p.at,
@@ -220,7 +221,7 @@ def _edit(goal: Goal, p: Any) -> Goal:
     )
     if not p.activate:
         return edited
-    return replace(_reopened(edited, p.at), handoff_sent=False, beneath=StopReason.NONE)
+    return replace(_reopened(edited, p.at), handoff_sent=False, beneath=StopReason.NONE, consumed=p.consumed)
 
 
 def _resume(goal: Goal, p: Any) -> Goal:
@@ -239,7 +240,7 @@ def _resume(goal: Goal, p: Any) -> Goal:
         continued=0.0,
         claim="",
         pending=False,
-        consumed=MessageId(""),
+        consumed=p.consumed,
         last_message=MessageId(""),
     )
 
@@ -252,7 +253,7 @@ def _background(goal: Goal, p: Any) -> Goal:
 def _focused(goal: Goal, p: r.Focused) -> Goal:
     if p.reason is not StopReason.NONE:
         return replace(goal, stop=p.reason, beneath=StopReason.NONE)
-    return replace(_reopened(goal, p.at), beneath=StopReason.NONE)
+    return replace(_reopened(goal, p.at), beneath=StopReason.NONE, consumed=p.consumed)
 
 
 def _claim(goal: Goal, p: Any) -> Goal:

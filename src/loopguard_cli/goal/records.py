@@ -88,6 +88,8 @@ class Set(Payload, frozen=True, kw_only=True, omit_defaults=True):
     ordered: bool | None = None
     """The session's ordered flag from here on; None leaves it."""
     forget_result: bool = False
+    consumed: MessageId = MessageId("")
+    """The newest message when the goal came into force: it is older, and claims nothing."""
 
 
 class Edited(Payload, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,6 +102,8 @@ class Edited(Payload, frozen=True, kw_only=True, omit_defaults=True):
     checks: tuple[Check, ...] | None = None
     limits: Limits | None = None
     activate: bool = False
+    consumed: MessageId = MessageId("")
+    """The newest message when the goal came into force: it is older, and claims nothing."""
 
 
 class Stopped(Payload, frozen=True, kw_only=True, omit_defaults=True):
@@ -112,6 +116,8 @@ class Stopped(Payload, frozen=True, kw_only=True, omit_defaults=True):
 
 class Resumed(Payload, frozen=True, kw_only=True, omit_defaults=True):
     limits: Limits | None = None
+    consumed: MessageId = MessageId("")
+    """The newest message when the goal came into force: it is older, and claims nothing."""
 
 
 class Claimed(Payload, frozen=True, kw_only=True, omit_defaults=True):
@@ -134,6 +140,7 @@ class Completed(Payload, frozen=True, kw_only=True, omit_defaults=True):
     promotes: str = ""
     """The goal that comes into force with this record."""
     message: MessageId = MessageId("")
+    """The message that claimed it; it claims nothing for the promoted goal."""
 
 
 class Cleared(Payload, frozen=True, kw_only=True, omit_defaults=True):
@@ -143,6 +150,8 @@ class Cleared(Payload, frozen=True, kw_only=True, omit_defaults=True):
 class Focused(Payload, frozen=True, kw_only=True, omit_defaults=True):
     reason: StopReason = StopReason.NONE
     """Why it stays stopped in spite of the focus."""
+    consumed: MessageId = MessageId("")
+    """The newest message when the goal came into force: it is older, and claims nothing."""
 
 
 class Marked(Payload, frozen=True, kw_only=True, omit_defaults=True):

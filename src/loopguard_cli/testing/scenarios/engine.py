@@ -52,12 +52,16 @@ class Engine:
         self.auditor = Auditor(given.get("auditor"))
         self.settings, self.bad_settings = settings_of(given, self.auditor)
         self.prompts, self.reads = Outcomes(), Outcomes()
+        self.checks: list[tuple[int | None, str]] = []
+        """Exit status and output of the next checks; without any a check does not end."""
         self.storage: Storage = storage(self) if storage is not None else Memory(bool(given.get("persist")))
         self.goals: Goals | None = None
         self.disposed = False
         self.replies: list[fx.Respond] = []
         self.told: list[fx.Tell] = []
         self.records: list[tuple[str, GoalRecord]] = []
+        self.unwritten = 0
+        """Records that could not be written."""
         self._queue: deque[fx.Effect] = deque()
         self._injections: dict[str, list[Step]] = {}
         self._made = 0
@@ -156,6 +160,15 @@ class Engine:
                 self._inject("during_audit")
                 if self.goals is process:
                     self._audit(effect)
+            case fx.RunCheck():
+                self._inject("during_check")
+                if self.goals is process and self.checks:
+                    code, tail = self.checks.pop(0)
+                    self.feed(
+                        ev.CheckFinished(
+                            session=effect.session, effect=effect.effect, exit_code=code, tail=tail
+                        )
+                    )
             case fx.TakeLease():
                 self.feed(self.storage.take_lease(effect))
             case _:
@@ -164,7 +177,9 @@ class Engine:
     def _record(self, effect: fx.Record) -> None:
         assert isinstance(effect.record, GoalRecord)
         error = self.storage.append(effect.record, sync=effect.sync)
-        if not error:
+        if error:
+            self.unwritten += 1
+        else:
             self.records.append((effect.session, effect.record))
         if effect.record.event in (Kind.COMPLETED, Kind.BLOCKED):
             process = self.goals
@@ -283,7 +298,7 @@ class Engine:
 
     def _with_injections(self, step: Step) -> None:
         for place in ("while_reading", "during_cooldown", "during_audit_announce", "during_audit",
-                      "during_persist", "during_prompt"):  # fmt: skip
+                      "during_check", "during_persist", "during_prompt"):  # fmt: skip
             if place in step:
                 self._injections[place] = list(step[place])
 
@@ -386,6 +401,12 @@ class Engine:
 
     def _do_reads(self, step: Step, session: str) -> None:
         self.reads.plan(step["plan"])
+
+    def _do_checks(self, step: Step, session: str) -> None:
+        self.checks = [(item.get("exit_code"), str(item.get("tail", ""))) for item in step["plan"]]
+
+    def _do_files_changed(self, step: Step, session: str) -> None:
+        self.feed(ev.FilesChanged(session=SessionId(session), files=tuple(step.get("files", ()))))
 
     def _do_advance_ms(self, step: Step, session: str) -> None:
         self.advance(int(step["ms"]))
