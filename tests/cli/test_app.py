@@ -39,10 +39,42 @@ def test_what_everybody_waits_for_loads_nothing_heavy_and_no_command(words: tupl
     assert not any(name.startswith("loopguard_cli.cli.commands.") for name in modules)
 
 
-def test_completion_of_a_command_name_loads_nothing_heavy_and_no_command() -> None:
-    modules = imported_by(_LOOPGUARD_COMPLETE="complete_bash", COMP_WORDS="loopguard st", COMP_CWORD="1")
+COMPLETIONS = {
+    "bash": {"COMP_WORDS": "loopguard {}", "COMP_CWORD": "{at}"},
+    "zsh": {"_TYPER_COMPLETE_ARGS": "loopguard {}"},
+    "fish": {"_TYPER_COMPLETE_ARGS": "loopguard {}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+    "powershell": {"_TYPER_COMPLETE_ARGS": "loopguard {}", "_TYPER_COMPLETE_WORD_TO_COMPLETE": ""},
+}
+
+
+def completing(shell: str, words: str) -> dict[str, str]:
+    """The variables that a shell's completion script sets."""
+    at = str(len(words.split(" ")))
+    given = {name: value.format(words, at=at) for name, value in COMPLETIONS[shell].items()}
+    return {"_LOOPGUARD_COMPLETE": f"complete_{shell}", **given}
+
+
+@pytest.mark.parametrize("shell", COMPLETIONS)
+def test_completion_of_a_command_name_loads_nothing_heavy_and_no_command(shell: str) -> None:
+    modules = imported_by(**completing(shell, "st"))
     assert not modules & set(HEAVY)
     assert not any(name.startswith("loopguard_cli.cli.commands.") for name in modules)
+
+
+@pytest.mark.parametrize("shell", COMPLETIONS)
+def test_completion_of_a_goal_number_loads_no_more_than_it_must(shell: str) -> None:
+    modules = imported_by(**completing(shell, "goal focus "))
+    assert not modules & (set(HEAVY) - {"msgspec"})
+    assert "loopguard_cli.store.lease" not in modules
+
+
+def test_status_loads_neither_rich_nor_asyncio_into_a_pipe() -> None:
+    assert not imported_by("status") & (set(HEAVY) - {"msgspec"})
+
+
+def test_a_completion_keeps_brackets_of_a_help_text(cli: Cli) -> None:
+    done = cli(**completing("zsh", "sta"))
+    assert "Show runs, sessions, loops and goals of this folder" in done.stdout
 
 
 def test_no_part_of_us_builds_on_click_itself(pytestconfig: pytest.Config) -> None:

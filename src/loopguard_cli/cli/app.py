@@ -6,6 +6,7 @@ for its man page.
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -86,6 +87,22 @@ def command_tree() -> Any:
     return typer.main.get_command(root)
 
 
+COMPLETION_VARIABLE = "_LOOPGUARD_COMPLETE"
+"""What typer's completion scripts set when they ask for words."""
+
+
+def _complete_without_rich() -> None:
+    """Typer loads rich to take its markup out of help texts before a shell shows them.
+
+    Ours have no markup, brackets in them are meant, and the shell waits.
+    """
+    from typer import _completion_classes
+
+    vars(_completion_classes)["_sanitize_help_text"] = str
+
+
 def run() -> None:
     """Run the command line; exits the process."""
+    if COMPLETION_VARIABLE in os.environ:
+        _complete_without_rich()
     guarded(lambda: command_tree().main(prog_name="loopguard", standalone_mode=False))

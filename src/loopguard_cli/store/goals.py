@@ -8,6 +8,7 @@ it holds the lease of that name, so that of two runs in one folder only one does
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,9 +20,11 @@ from loopguard_cli.errors import StoreError
 from loopguard_cli.goal.evolve import Books, fold
 from loopguard_cli.goal.model import Book
 from loopguard_cli.goal.records import Kind, Snapshot, pack
-from loopguard_cli.store.lease import Leases
 from loopguard_cli.store.lines import Damage
 from loopguard_cli.store.reading import read_state
+
+if TYPE_CHECKING:
+    from loopguard_cli.store.lease import Leases
 
 
 class StoredGoals(msgspec.Struct, frozen=True, kw_only=True):
