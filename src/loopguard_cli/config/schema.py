@@ -18,6 +18,7 @@ import msgspec.inspect
 
 from loopguard_cli.core.noticing import NotifySettings
 from loopguard_cli.core.settings import GuardSettings
+from loopguard_cli.core.telemetry import OtelSettings
 from loopguard_cli.goal.settings import GoalSettings
 
 _ANY_NUMBER = 1e9
@@ -41,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     guard: GuardSettings = GuardSettings()
     goal: GoalSettings = GoalSettings()
     notify: NotifySettings = NotifySettings()
+    otel: OtelSettings = OtelSettings()
 
 
 class Leaf(NamedTuple):
