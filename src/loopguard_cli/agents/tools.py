@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from loopguard_cli.goal.tools import TOOLS
+
 
 class AgentTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that the model can call."""
@@ -18,7 +20,23 @@ class AgentTool(msgspec.Struct, frozen=True, kw_only=True):
     """What a call asks us for (`core.events.Asked.operation`)."""
     description: str
     args: dict[str, Any] = {}
-    """Argument name to JSON Schema. All are required."""
+    """Argument name to JSON Schema."""
+    optional: frozenset[str] = frozenset()
+    """The arguments that may be left out; the others are required."""
+    patience: float = 30.0
+    """Seconds that an answer may take."""
+
+    def given(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """``arguments`` without the optional ones that say nothing.
+
+        Where an agent makes every argument required, a model that has nothing to say in one sends
+        null, an empty value or zero.
+        """
+        return {
+            name: value
+            for name, value in arguments.items()
+            if name not in self.optional or not _empty(value)
+        }
 
 
 class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +44,10 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
+
+
+def _empty(value: Any) -> bool:
+    return value is None or (not isinstance(value, bool) and value in ("", 0, [], {}))
 
 
 def _text(description: str) -> dict[str, Any]:
@@ -59,10 +81,30 @@ LOOP_DECIDE = AgentTool(
 )
 GUARD_TOOLS = (LOOP_CHECK, LOOP_DECIDE)
 
+PROOF_SECONDS = 3600.0
+"""For a claim of completion: checks and auditor have timeouts of their own, and stay below."""
+
+GOAL_TOOLS = tuple(
+    AgentTool(
+        name=name,
+        operation=f"tool.{name}",
+        description=tool.description,
+        args=tool.properties,
+        optional=frozenset(tool.properties) - frozenset(tool.required),
+        patience=PROOF_SECONDS if name in ("goal_complete", "update_goal") else 30.0,
+    )
+    for name, tool in TOOLS.items()
+)
+
 LOOP_GUARD = SlashCommand(
     name="loop-guard", description="loopguard: status, inspect, on, observe, off, reset, mute, unmute"
 )
-GOAL = SlashCommand(name="goal", description="loopguard: set, show or steer the goal of this session")
+
+
+def goal_command(name: str = "goal") -> SlashCommand:
+    """The command for goals, under the name that the person chose for it."""
+    return SlashCommand(name=name, description="loopguard: set, show or steer the goal of this session")
+
 
 _GUARD_COMMANDS: dict[str, tuple[str, dict[str, Any]]] = {
     "": ("guard.status", {}),
@@ -79,7 +121,7 @@ _GUARD_COMMANDS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def slash(name: str, text: str) -> tuple[str, dict[str, Any]]:
     """Operation and arguments that a slash command, typed with ``text`` behind it, asks for."""
-    if name == GOAL.name:
+    if name != LOOP_GUARD.name:
         return "goal.command", {"text": text}
     word = " ".join(text.split()).lower().removeprefix("mode ")
     return _GUARD_COMMANDS.get(word, (f"guard.{word}"[:60], {}))

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from loopguard_cli.agents.base import Answer, BridgeAddress, Form, Hello, LaunchPlan, Order
+from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.opencode import cut, launch
 from loopguard_cli.agents.opencode.events import EventReader
-from loopguard_cli.agents.opencode.memory import Recent
 from loopguard_cli.agents.opencode.orders import order
 from loopguard_cli.agents.opencode.protocol import (
     AnyMessage,
@@ -124,10 +124,7 @@ class OpenCode:
     def _boot(self, address: BridgeAddress) -> dict[str, Any]:
         return {
             **msgspec.to_builtins(address),
-            "tools": [
-                {"name": tool.name, "description": tool.description, "args": tool.args}
-                for tool in self._tools.values()
-            ],
+            "tools": [_rendered(tool) for tool in self._tools.values()],
             "commands": [msgspec.to_builtins(command) for command in self._commands],
         }
 
@@ -199,6 +196,7 @@ class OpenCode:
             tool = self._tools.get(ask.operation)
             operation = tool.operation if tool else f"tool.{ask.operation}"[:100]
             arguments = cut.arguments(ask.arguments)
+            arguments = tool.given(arguments) if tool else arguments
         return events.Asked(
             session=ask.session,
             request=self._question(peer, ask.id),
@@ -303,6 +301,24 @@ def capabilities(form: Form) -> Capabilities:
             return _BRIDGED
         case _:
             return Capabilities()
+
+
+def _rendered(tool: AgentTool) -> dict[str, Any]:
+    """A tool as the bridge registers it. OpenCode requires every argument, so optional ones may be null."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "args": {n: _nullable(s) if n in tool.optional else s for n, s in tool.args.items()},
+        "patience_ms": int(tool.patience * 1000),
+    }
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    said = schema.get("description", "")
+    nullable = {**schema, "type": [schema["type"], "null"], "description": f"{said} May be null.".lstrip()}
+    if "enum" in schema:
+        nullable["enum"] = [*schema["enum"], None]
+    return nullable
 
 
 def _readable(answer: Respond) -> str:

@@ -353,12 +353,12 @@ const onUserMessage = async ({ message, parts }) => {
 
 const contextOf = (session) => [contexts.get(""), contexts.get(session)].filter(Boolean)
 
-const agentTools = () => Object.fromEntries(boot.tools.map(({ name, description, args }) => [name, {
+const agentTools = () => Object.fromEntries(boot.tools.map(({ name, description, args, patience_ms }) => [name, {
   description,
   args,
   execute: async (given, { sessionID, callID }) => {
     const question = { type: "ask", session: sessionID, call: callID, operation: name, arguments: bound(given ?? {}), surface: "tool" }
-    const answer = await link.ask(question, boot.ask_timeout_ms)
+    const answer = await link.ask(question, patience_ms)
     return answer ? answer.text : "The supervisor is not connected; nothing was done."
   },
 }]))

@@ -26,7 +26,7 @@ GATE_TIMEOUT_MS = 5000
 """How long a tool call waits for us before it runs unasked. We answer within a millisecond."""
 
 ASK_TIMEOUT_MS = 30_000
-"""How long an agent tool or a slash command waits for its answer."""
+"""How long a slash command waits for its answer."""
 
 is_opencode = commandline.named(
     {"opencode", "opencode-ai", "opencode.exe", "opencode-linux-x64", "opencode-darwin-arm64"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopguard_cli.agents.opencode.memory import Recent
+from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.events import Channel, Origin, Status, UsageReported
 from loopguard_cli.core.ids import CallId, EffectId, MessageId, SessionId
 

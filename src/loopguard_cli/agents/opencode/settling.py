@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from loopguard_cli.agents.opencode.memory import Recent
+from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.opencode.messages import MessageReader
 from loopguard_cli.agents.opencode.protocol import Done, ReadData
 from loopguard_cli.agents.opencode.seen import Seen
