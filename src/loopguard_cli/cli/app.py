@@ -42,6 +42,7 @@ COMMANDS = (
     _entry("config", "Show, change and import settings.", _SET_UP),
     _entry("doctor", "Say what works here, what does not, and what to do.", _SET_UP),
     _entry("install-skill", "Write advice about repetition into the agent's folder.", _SET_UP),
+    _entry("uninstall-hooks", "Take out what was written into the agent's folders.", _SET_UP),
 )
 
 EXAMPLES = (

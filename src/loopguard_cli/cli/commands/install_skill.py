@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from loopguard_cli.cli import agent_files
+from loopguard_cli.cli.agent_files import Agent
 
 EXAMPLES = (
     "loopguard install-skill",
     "loopguard install-skill --context --print",
     "loopguard install-skill claude --project",
 )
-
-
-class Agent(StrEnum):
-    OPENCODE = "opencode"
-    CLAUDE = "claude"
-
-
-_BEGIN, _END = "<!-- loopguard: begin -->", "<!-- loopguard: end -->"
 
 
 def command(
@@ -35,10 +29,11 @@ def command(
     """Write advice about repetition into the agent's folder.
 
     The guard works without it; a model that knows the rules runs into them less often. Only new
-    files are written, unless --force is given.
+    files are written, unless --force is given. 'loopguard uninstall-hooks' takes it out again.
     """
-    text = _text("CONTEXT.md" if context else "SKILL.md")
-    path = _context_file(agent, project=project) if context else _skill_file(agent, project=project)
+    text = agent_files.shipped("CONTEXT.md" if context else "SKILL.md")
+    where = agent_files.context_file if context else agent_files.skill_file
+    path = where(agent, project=project)
     if show:
         typer.echo(f"{path}:\n\n{text}", nl=False)
     elif context:
@@ -47,39 +42,10 @@ def command(
         _write(path, text, force=force)
 
 
-def _text(name: str) -> str:
-    from importlib.resources import files
-
-    return (files("loopguard_cli.cli.texts") / name).read_text(encoding="utf-8")
-
-
-def _folder(agent: Agent, *, project: bool) -> Path:
-    import os
-
-    from loopguard_cli.store.paths import project_folder
-
-    if project:
-        return project_folder(Path.cwd()) / f".{agent}"
-    if agent is Agent.CLAUDE:
-        return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    base = os.environ.get("XDG_CONFIG_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".config") / "opencode"
-
-
-def _skill_file(agent: Agent, *, project: bool) -> Path:
-    return _folder(agent, project=project) / "skills" / "loopguard" / "SKILL.md"
-
-
-def _context_file(agent: Agent, *, project: bool) -> Path:
-    folder = _folder(agent, project=project)
-    # In a project the instructions stand beside the agent's folder, not in it.
-    return (folder.parent if project else folder) / ("CLAUDE.md" if agent is Agent.CLAUDE else "AGENTS.md")
-
-
 def _write(path: Path, text: str, *, force: bool) -> None:
     from loopguard_cli.errors import UsageError
 
-    if _read(path) == text:
+    if agent_files.read(path) == text:
         typer.echo(f"{path} is up to date")
         return
     if path.exists() and not force:
@@ -91,30 +57,18 @@ def _add(path: Path, text: str, *, force: bool) -> None:
     """Append our paragraph between two marks; with ``force`` replace an older one."""
     from loopguard_cli.errors import UsageError
 
-    before = _read(path)
-    block = f"{_BEGIN}\n{text}{_END}\n"
+    before = agent_files.read(path)
+    block = f"{agent_files.BEGIN}\n{text}{agent_files.END}\n"
     if block in before:
         typer.echo(f"{path} is up to date")
         return
-    start, end = before.find(_BEGIN), before.find(_END)
-    if 0 <= start < end:
+    if there := agent_files.paragraph(before):
         if not force:
             raise UsageError(f"{path} has another version of the paragraph", "--force replaces it")
-        _save(path, before[:start] + block + before[end + len(_END) :].removeprefix("\n"))
+        _save(path, before[: there[0]] + block + before[there[1] :])
         return
     gap = "" if not before or before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
     _save(path, before + gap + block)
-
-
-def _read(path: Path) -> str:
-    from loopguard_cli.errors import InputError
-
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as text ({type(error).__name__})") from None
 
 
 def _save(path: Path, text: str) -> None:
