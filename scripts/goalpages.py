@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from loopguard_cli.goal.diagram import mermaid, stop_table
@@ -19,13 +20,15 @@ PAGE = Path(__file__).parents[1] / "docs" / "goals.md"
 def filled(text: str) -> str:
     """The page with its generated parts as they should be now."""
     for name, make in _PARTS.items():
-        pattern = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)"
-        text, count = re.subn(
-            pattern, lambda found, made=make(): found[1] + made + found[2], text, flags=re.DOTALL
-        )
+        pattern, made = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", make()
+        text, count = re.subn(pattern, partial(_put, made), text, flags=re.DOTALL)
         if count != 1:
             raise SystemExit(f"{PAGE}: expected one place for {name!r}, found {count}")
     return text
+
+
+def _put(made: str, found: re.Match[str]) -> str:
+    return found[1] + made + found[2]
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from loopguard_cli.testing.scenarios.engine import Engine
 
 

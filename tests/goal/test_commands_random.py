@@ -5,11 +5,13 @@ from __future__ import annotations
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.goal.evolve import fold
 from loopguard_cli.goal.model import StopReason
-from loopguard_cli.testing.scenarios.engine import DEFAULT_SESSION, Engine
+from loopguard_cli.testing.scenarios.engine import Engine
+from loopguard_cli.testing.scenarios.host import DEFAULT_SESSION
 
 OBJECTIVES = st.sampled_from(["paint", "saw", "glue", "sweep the floor", 'mark "left"'])
 DONE = "[goal:evidence] measured twice\n[goal:complete]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from loopguard_cli.goal.markers import Signal, read
 from loopguard_cli.testing.scenarios.engine import Engine
 
@@ -12,26 +13,73 @@ DONE = "[goal:complete]"
 NOT_LAST = [
     f"{EVIDENCE}\n{DONE}\n{tail}"
     for tail in (
-        "Let me know if anything is missing.", "- done", "```", "Next I will run the linter.", "_", ".", "✅",
-        "[goal:evidence] and more", "(end)", "---", "</goal_continuation>", "> quoted", "TODO: docs",
+        "Let me know if anything is missing.",
+        "- done",
+        "```",
+        "Next I will run the linter.",
+        "_",
+        ".",
+        "✅",
+        "[goal:evidence] and more",
+        "(end)",
+        "---",
+        "</goal_continuation>",
+        "> quoted",
+        "TODO: docs",
     )
-]  # fmt: skip
+]
 DECORATED = [
     f"{EVIDENCE}\n{marker}"
     for marker in (
-        f"**{DONE}**", f"`{DONE}`", f"> {DONE}", f"- {DONE}", f"* {DONE}", f"1. {DONE}", f"# {DONE}", f"{DONE}.",
-        f"{DONE}!", f"{DONE} ✅", f"~~{DONE}~~", f"<b>{DONE}</b>", f"| {DONE} |", f"\"{DONE}\"", f"({DONE})",
-        "[goal:complete", "goal:complete]", "[goal: complete]", "[ goal:complete ]", "[goal:completed]",
-        "[goal-complete]", "[goal complete]", "goal:complete:", "[[goal:complete]]", "[goal:complete](x)",
-        f"{DONE} {DONE}", f"I write {DONE}", "[goal:done]", "[Goal]:complete", "<!-- [goal:complete] -->",
+        f"**{DONE}**",
+        f"`{DONE}`",
+        f"> {DONE}",
+        f"- {DONE}",
+        f"* {DONE}",
+        f"1. {DONE}",
+        f"# {DONE}",
+        f"{DONE}.",
+        f"{DONE}!",
+        f"{DONE} ✅",
+        f"~~{DONE}~~",
+        f"<b>{DONE}</b>",
+        f"| {DONE} |",
+        f'"{DONE}"',
+        f"({DONE})",
+        "[goal:complete",
+        "goal:complete]",
+        "[goal: complete]",
+        "[ goal:complete ]",
+        "[goal:completed]",
+        "[goal-complete]",
+        "[goal complete]",
+        "goal:complete:",
+        "[[goal:complete]]",
+        "[goal:complete](x)",
+        f"{DONE} {DONE}",
+        f"I write {DONE}",
+        "[goal:done]",
+        "[Goal]:complete",
+        "<!-- [goal:complete] -->",
     )
-]  # fmt: skip
+]
 IN_PROSE = [
-    "The goal is complete.", "Goal complete", "All done!", "TASK COMPLETE", "<promise>DONE</promise>",
-    "Das Ziel ist erreicht.", "目标已完成。", "Objectif atteint.", "L'objectif est terminé : goal complete.",
-    f"When I am done I will write {DONE}", f"I must not write {DONE} yet.", "status: complete",
-    "I called goal_complete.", "EXIT_SIGNAL: true", "Completed: 100 %",
-]  # fmt: skip
+    "The goal is complete.",
+    "Goal complete",
+    "All done!",
+    "TASK COMPLETE",
+    "<promise>DONE</promise>",
+    "Das Ziel ist erreicht.",
+    "目标已完成。",
+    "Objectif atteint.",
+    "L'objectif est terminé : goal complete.",
+    f"When I am done I will write {DONE}",
+    f"I must not write {DONE} yet.",
+    "status: complete",
+    "I called goal_complete.",
+    "EXIT_SIGNAL: true",
+    "Completed: 100 %",
+]
 FENCED = [
     f"The format is:\n```\n{EVIDENCE}\n{DONE}\n```",
     f"The format is:\n```\n{EVIDENCE}\n{DONE}",
@@ -47,30 +95,57 @@ FENCED = [
 NO_EVIDENCE = [
     f"{above}\n{DONE}"
     for above in (
-        "", "Everything passes.", "evidence: make test passed", "[evidence] make test passed", "[goal:evidence]",
-        "[goal:evidence]:", "[goal:evidence] -", "[goal:evidence] ...", "[goal:evidence] ✅", "[goal:evidence] n/a",
-        "[goal:evidence] none", "[goal:evidence] TODO", "[goal:evidence] not verified", "[goal:evidence] untested",
-        "[goal:evidence] <commands run and their results, files checked>", "[goal:evidence] [goal:complete]",
-        "[goal:evidence]\n[goal:evidence]", "[goal:evidence]\n```", "[goal:evidence]\n---", "goal:evidence-based work",
-        f"{EVIDENCE}\n", f"{EVIDENCE}\nand one more remark", f"- {EVIDENCE}", f"> {EVIDENCE}", f"**{EVIDENCE}**",
-        f"`{EVIDENCE}`", "[goal:evidence]make test passed", "[goal:evidence]\nline one\nline two",
-        "[goal:evidence]\n\nmake test passed", "goal evidence: make test passed", "[goal:blocked]",
+        "",
+        "Everything passes.",
+        "evidence: make test passed",
+        "[evidence] make test passed",
+        "[goal:evidence]",
+        "[goal:evidence]:",
+        "[goal:evidence] -",
+        "[goal:evidence] ...",
+        "[goal:evidence] ✅",
+        "[goal:evidence] n/a",
+        "[goal:evidence] none",
+        "[goal:evidence] TODO",
+        "[goal:evidence] not verified",
+        "[goal:evidence] untested",
+        "[goal:evidence] <commands run and their results, files checked>",
+        "[goal:evidence] [goal:complete]",
+        "[goal:evidence]\n[goal:evidence]",
+        "[goal:evidence]\n```",
+        "[goal:evidence]\n---",
+        "goal:evidence-based work",
+        f"{EVIDENCE}\n",
+        f"{EVIDENCE}\nand one more remark",
+        f"- {EVIDENCE}",
+        f"> {EVIDENCE}",
+        f"**{EVIDENCE}**",
+        f"`{EVIDENCE}`",
+        "[goal:evidence]make test passed",
+        "[goal:evidence]\nline one\nline two",
+        "[goal:evidence]\n\nmake test passed",
+        "goal evidence: make test passed",
+        "[goal:blocked]",
         f"{EVIDENCE}\n[goal:blocked]",
     )
-]  # fmt: skip
+]
 FALSE = [*NOT_LAST, *DECORATED, *IN_PROSE, *FENCED, *NO_EVIDENCE]
 
 TRUE = [
     f"{start}{evidence}{end}{marker}{tail}"
     for start in ("", "All of it is done.\n", "```sh\nmake test\n```\n", "Long text.\n\n\n")
     for evidence, end in (
-        (EVIDENCE, "\n"), ("goal:evidence: make test: 118 passed", "\n"), ("[GOAL:EVIDENCE] 118 passed", "\r\n"),
-        ("[goal:evidence]\nmake test: 118 passed", "\n"), ("  [goal:evidence]\t0 failures  ", "\n"),
-        ("[goal:evidence] 測試 118 項通過", "\n"), ("[goal:evidence] - 118 passed", "\n"),
+        (EVIDENCE, "\n"),
+        ("goal:evidence: make test: 118 passed", "\n"),
+        ("[GOAL:EVIDENCE] 118 passed", "\r\n"),
+        ("[goal:evidence]\nmake test: 118 passed", "\n"),
+        ("  [goal:evidence]\t0 failures  ", "\n"),
+        ("[goal:evidence] 測試 118 項通過", "\n"),
+        ("[goal:evidence] - 118 passed", "\n"),
     )
     for marker in (DONE, "goal:complete", "[GOAL:COMPLETE]", "  [goal:complete]  ")
     for tail in ("", "\n\n")
-]  # fmt: skip
+]
 
 
 def accepted(text: str) -> bool:

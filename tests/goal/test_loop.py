@@ -14,7 +14,7 @@ from loopguard_cli.goal.evolve import fold
 from loopguard_cli.goal.loop import Goals
 from loopguard_cli.goal.model import Book, StopReason
 from loopguard_cli.goal.settings import GoalSettings
-from loopguard_cli.testing.scenarios.engine import ABLE
+from loopguard_cli.testing.scenarios.host import ABLE
 
 S = SessionId("s")
 E = TypeVar("E", bound=fx.Effect)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from loopguard_cli.testing.scenarios.cases import Case, read_cases
 
 HERE = Path(__file__).parent

@@ -9,7 +9,8 @@ from loopguard_cli.core.effects import Respond
 from loopguard_cli.core.events import Asked, Surface
 from loopguard_cli.goal import claims, tools
 from loopguard_cli.goal import commands as c
-from loopguard_cli.goal.actions import Actions, Answer, refuse
+from loopguard_cli.goal.actions import Actions
+from loopguard_cli.goal.answers import Answer, refuse
 from loopguard_cli.goal.desk import Desk
 from loopguard_cli.goal.ending import Ending
 from loopguard_cli.goal.escape import escape

@@ -177,7 +177,7 @@ class Desk:
     def write_now(
         self, kind: Kind, payload: Payload, goals: list[str], then: Callable[[str, float], None]
     ) -> None:
-        """Change the book for each of ``goals`` at once. ``then`` gets the first error when all is settled."""
+        """Change the book for each of ``goals`` at once. ``then`` gets the first error once all settled."""
         errors: list[str] = []
         waiting = len(goals)
 

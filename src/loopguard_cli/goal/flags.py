@@ -73,29 +73,36 @@ def _mode(value: str) -> Mode | None:
     return Mode.ORDERED if name == "sisyphus" else Mode(name) if name in tuple(Mode) else None
 
 
-_INTEGER = "invalid_positive_integer"
-_BUDGET = "invalid_token_budget"
+def _integer(name: str, text: str, target: str, scale: float = 1, *, argument: str = "N") -> Flag:
+    return Flag((name,), argument, text, positive_integer, "invalid_positive_integer", target, scale)
+
+
+def _tokens(name: str, text: str, target: str) -> Flag:
+    return Flag((name,), "N[k|m]", text, token_budget, "invalid_token_budget", target)
+
+
+def _words(names: tuple[str, ...], argument: str, text: str, target: str) -> Flag:
+    return Flag(names, argument, text, _text, "missing_value", target)
+
 
 FLAGS: tuple[Flag, ...] = (
-    Flag(("--max-turns",), "N", "Continuations at most.", positive_integer, _INTEGER, "turns"),
-    Flag(("--max-minutes",), "N", "Minutes in force at most.", positive_integer, _INTEGER, "seconds", 60),
-    Flag(("--max-duration-ms",), "N", "The same in milliseconds.", positive_integer, _INTEGER, "seconds", 1e-3),
-    Flag(("--max-tokens",), "N", "Context tokens at most.", positive_integer, _INTEGER, "context_tokens"),
-    Flag(("--budget",), "N[k|m]", "The same in short: 150k, 1.5m.", token_budget, _BUDGET, "context_tokens"),
-    Flag(("--max-total-tokens",), "N[k|m]", "Tokens of all requests together.", token_budget, _BUDGET, "total_tokens"),
+    _integer("--max-turns", "Continuations at most.", "turns"),
+    _integer("--max-minutes", "Minutes in force at most.", "seconds", 60),
+    _integer("--max-duration-ms", "The same in milliseconds.", "seconds", 1e-3),
+    _integer("--max-tokens", "Context tokens at most.", "context_tokens"),
+    _tokens("--budget", "The same in short: 150k, 1.5m.", "context_tokens"),
+    _tokens("--max-total-tokens", "Tokens of all requests together.", "total_tokens"),
     Flag(("--max-cost",), "USD", "Cost of all requests together.", money, "invalid_cost", "cost"),
-    Flag(("--cooldown-ms",), "N", "Least time between continuations.", positive_integer, _INTEGER, "cooldown", 1e-3),
-    Flag(("--no-progress-threshold",), "N", "Fewer output tokens are a low turn.", positive_integer, _INTEGER,
-         "low_output"),
-    Flag(("--no-progress-turns",), "N", "Low turns in a row until it pauses.", positive_integer, _INTEGER,
-         "low_output_turns"),
-    Flag(("--no-tool-turns",), "N", "Turns without tools until it pauses.", positive_integer, _INTEGER, "talk_turns"),
-    Flag(("--success", "--success-criteria"), "TEXT", "When it counts as done.", _text, "missing_value", "success"),
-    Flag(("--constraints", "--non-goals"), "TEXT", "What must not be done.", _text, "missing_value", "constraints"),
+    _integer("--cooldown-ms", "Least time between continuations.", "cooldown", 1e-3),
+    _integer("--no-progress-threshold", "Fewer output tokens are a low turn.", "low_output"),
+    _integer("--no-progress-turns", "Low turns in a row until it pauses.", "low_output_turns"),
+    _integer("--no-tool-turns", "Turns without tools until it pauses.", "talk_turns"),
+    _words(("--success", "--success-criteria"), "TEXT", "When it counts as done.", "success"),
+    _words(("--constraints", "--non-goals"), "TEXT", "What must not be done.", "constraints"),
     Flag(("--mode",), "MODE", "normal, or ordered: one step after the other.", _mode, "invalid_mode", "mode"),
-    Flag(("--check",), "CMD", "Command that must succeed; may be repeated.", _text, "missing_value", "check"),
-    Flag(("--check-timeout",), "SECONDS", "For all checks.", positive_integer, _INTEGER, "timeout"),
-)  # fmt: skip
+    _words(("--check",), "CMD", "Command that must succeed; may be repeated.", "check"),
+    _integer("--check-timeout", "For all checks.", "timeout", argument="SECONDS"),
+)
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
 _LIMITS = frozenset(Limits.__struct_fields__)

@@ -57,9 +57,8 @@ def objective(goal: Goal) -> str:
         lines.append(f"<constraints>\n{escape(goal.constraints)}\n</constraints>")
     if goal.checks:
         commands = "\n".join(escape(check.command) for check in goal.checks)
-        lines.append(
-            f"These commands are run when you claim completion, and must succeed:\n<checks>\n{commands}\n</checks>"
-        )
+        lines.append("These commands are run when you claim completion, and must succeed:")
+        lines.append(f"<checks>\n{commands}\n</checks>")
     if goal.mode is Mode.ORDERED:
         lines.append("Work in order: finish and verify each step before you begin the next.")
     return "\n".join(lines)
@@ -80,7 +79,8 @@ def continuation(
     if missing is Missing.CHECK:
         lines.append(
             "<correction>\nYour claim of completion was refused by a check:\n"
-            f"<check_output>\n{escape(proof)}\n</check_output>\nRepair the cause, not the check.\n</correction>"
+            f"<check_output>\n{escape(proof)}\n</check_output>\n"
+            "Repair the cause, not the check.\n</correction>"
         )
     elif missing:
         lines.append(f"<correction>\n{_CORRECTIONS[missing]}\n</correction>")
@@ -94,8 +94,8 @@ def handoff(goal: Goal, now: float) -> str:
     lines = [
         objective(goal),
         _budget(goal, remaining(goal, now, ahead=0), now),
-        f"A limit is reached ({STOPS[goal.stop].title}): nothing more will be sent after this. Finish only what is "
-        "small and safe. Then sum up what is done, what remains and what should come next, and stop. "
+        f"A limit is reached ({STOPS[goal.stop].title}): nothing more will be sent after this. Finish only "
+        "what is small and safe. Then sum up what is done, what remains and what should come next, and stop. "
         "Claim completion only if it is verified.",
         FORMAT,
     ]
@@ -110,9 +110,9 @@ def standing(goal: Goal | None) -> str:
         lines = [objective(goal), "Keep working on it until it is achieved, turn after turn.", FORMAT]
         return _framed("goal_context", lines)
     return (
-        "<goal_context>\nA goal exists in this session, but it is stopped. Do not work on it and do not claim "
-        "that it is complete or blocked. If asked, report its status with the tool goal_status. Only the user "
-        "decides about resuming it.\n</goal_context>"
+        "<goal_context>\nA goal exists in this session, but it is stopped. Do not work on it and do not "
+        "claim that it is complete or blocked. If asked, report its status with the tool goal_status. Only "
+        "the user decides about resuming it.\n</goal_context>"
     )
 
 

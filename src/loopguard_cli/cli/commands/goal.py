@@ -126,6 +126,10 @@ Session = Annotated[
 ]
 
 
+Run = live.RunOption
+Json = live.JsonOption
+
+
 def _ask(verb: str, text: str, run: str, session: str, as_json: bool) -> None:
     """Carry out one command and show the answer."""
     from loopguard_cli.cli import goals
@@ -160,7 +164,7 @@ def set_goal(
     max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
     no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
     success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
-    check_timeout: CheckTimeout = "", run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+    check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Set a goal. It replaces the goal in focus; 'add' keeps that in the background."""
     _ask("set", _text(objective, _flags(locals())), run, session, as_json)
@@ -172,7 +176,7 @@ def add(
     max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
     no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
     success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
-    check_timeout: CheckTimeout = "", run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+    check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Set a goal and keep the present one in the background."""
     _ask("add", _text(objective, _flags(locals())), run, session, as_json)
@@ -187,7 +191,7 @@ def edit(
     max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
     no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
     success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
-    check_timeout: CheckTimeout = "", run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+    check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Change the goal in focus. Used budget is kept, and a stopped goal goes on."""
     _ask("edit", _text(objective, _flags(locals())), run, session, as_json)
@@ -196,10 +200,10 @@ def edit(
 @app.command("sequence", short_help="Set several goals that run one after the other.")
 def sequence(
     objectives: Annotated[
-        list[str], typer.Argument(metavar="OBJECTIVE...", help="One argument for each goal.", show_default=False)
+        list[str], typer.Argument(metavar="OBJECTIVE...", help="One each.", show_default=False)
     ],
     max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
-    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+    run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Set several goals that run one after the other. They replace all goals of the session."""
     flags = {"max_turns": max_turns, "max_minutes": max_minutes, "budget": budget}
@@ -211,14 +215,14 @@ def focus(
     goal: Annotated[
         str, typer.Argument(metavar="NUMBER|ID", help="As 'list' shows it.", autocompletion=_numbers)
     ],
-    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+    run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Turn to another goal; the present one goes to the background."""
     _ask("focus", goal, run, session, as_json)
 
 
 @app.command("pause", short_help="Pause: nothing is sent until it is resumed.")
-def pause(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+def pause(run: Run = "", session: Session = "", as_json: Json = False) -> None:
     """Pause the goal in focus. A turn that loopguard began is aborted."""
     _ask("pause", "", run, session, as_json)
 
@@ -227,32 +231,32 @@ def pause(run: live.RunOption = "", session: Session = "", as_json: live.JsonOpt
 def resume(
     max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
     max_total_tokens: TotalTokens = "", max_cost: Cost = "",
-    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+    run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Go on with a stopped goal, with a fresh budget."""
     _ask("resume", _text(None, _flags(locals())), run, session, as_json)
 
 
 @app.command("clear", short_help="Drop all goals of the session.")
-def clear(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+def clear(run: Run = "", session: Session = "", as_json: Json = False) -> None:
     """Drop all goals of the session. Achieved ones stay in the list."""
     _ask("clear", "", run, session, as_json)
 
 
 @app.command("list", short_help="List the goals of the session.")
-def list_goals(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+def list_goals(run: Run = "", session: Session = "", as_json: Json = False) -> None:
     """List the goals of the session, and those that are finished."""
     _ask("list", "", run, session, as_json)
 
 
 @app.command("status", short_help="Show how the goal in focus stands.")
-def status(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+def status(run: Run = "", session: Session = "", as_json: Json = False) -> None:
     """Show how the goal in focus stands, or the result of the last one."""
     _ask("status", "", run, session, as_json)
 
 
 @app.command("history", short_help="Show what happened to the goal in focus.")
-def history(run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False) -> None:
+def history(run: Run = "", session: Session = "", as_json: Json = False) -> None:
     """Show what happened to the goal in focus, or to the last one, oldest first."""
     _ask("history", "", run, session, as_json)
 
@@ -262,7 +266,7 @@ def complete(
     evidence: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT", help="What shows it.", show_default=False)
     ] = None,
-    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+    run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Declare the goal in focus achieved. From a person this needs no proof."""
     _ask("complete", " ".join(evidence or ()), run, session, as_json)
@@ -271,7 +275,7 @@ def complete(
 @app.command("block", short_help="Stop the goal in focus because of an obstacle.")
 def block(
     obstacle: Annotated[list[str], typer.Argument(metavar="TEXT", help="The obstacle.", show_default=False)],
-    run: live.RunOption = "", session: Session = "", as_json: live.JsonOption = False,
+    run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Stop the goal in focus because of an obstacle."""
     _ask("block", " ".join(obstacle), run, session, as_json)
@@ -289,7 +293,7 @@ def import_goals(
         list[str] | None,
         typer.Option("--session", metavar="ID", help="Only this session; repeatable.", show_default=False),
     ] = None,
-    as_json: live.JsonOption = False,
+    as_json: Json = False,
 ) -> None:
     """Take over goals of the OpenCode goal plugin. Its files stay as they are; all goals arrive paused."""
     import time
@@ -309,11 +313,16 @@ def import_goals(
     if as_json:
         page.show_json(done)
         return
-    typer.echo(f"{done.goals} goals and {done.results} results of {len(done.sessions)} sessions imported.")
+    counts = [
+        _count(done.goals, "goal"),
+        _count(done.results, "result"),
+        _count(len(done.sessions), "session"),
+    ]
+    typer.echo(f"Imported: {', '.join(counts)}.")
     if done.kept:
         typer.echo(f"Left as they are, because they have goals here: {', '.join(done.kept)}")
     if done.skipped:
-        typer.echo(f"{done.skipped} entries were not valid.")
+        typer.echo(f"Not valid and left out: {done.skipped}.")
 
 
 _NO_FLAGS = frozenset({"objective", "run", "session", "as_json"})
@@ -321,3 +330,7 @@ _NO_FLAGS = frozenset({"objective", "run", "session", "as_json"})
 
 def _flags(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in _NO_FLAGS}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -38,9 +38,12 @@ def _status(data: dict[str, Any]) -> list[Block]:
     rows = [
         (label, data.get(name))
         for name, label in (
-            ("success", "success"), ("constraints", "constraints"), ("audit", "completion"), ("status", "last"),
+            ("success", "success"),
+            ("constraints", "constraints"),
+            ("audit", "completion"),
+            ("status", "last"),
         )
-    ]  # fmt: skip
+    ]
     rows += [("check", command) for command in data.get("checks", ())]
     if data.get("mode") == "ordered":
         rows.append(("mode", "ordered"))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from loopguard_cli.core.effects import Purpose
 from loopguard_cli.goal.model import Book, Goal
 from loopguard_cli.goal.records import BOOKKEEPING
 from loopguard_cli.goal.settings import GoalSettings
-from loopguard_cli.testing.scenarios.engine import DEFAULT_SESSION, Engine, text_of
-from loopguard_cli.testing.scenarios.host import Sent
+from loopguard_cli.testing.scenarios.engine import Engine
+from loopguard_cli.testing.scenarios.given import text_of
+from loopguard_cli.testing.scenarios.host import DEFAULT_SESSION, Sent
 
 IGNORED = {"at", "session", "note", "strength"}
 
@@ -191,7 +193,7 @@ class Moment:
                 return _mentions(sent[-1].text if sent else "", want)
             case "prompt_gap_at_least_ms":
                 times = [p.at for p in self._prompts(session)]
-                gaps = [b - a for a, b in zip(times, times[1:], strict=False)]
+                gaps = [b - a for a, b in pairwise(times)]
                 return "" if all(gap >= want for gap in gaps) else f"!smallest gap {min(gaps)}"
             case "history_includes":
                 return _has(self._recorded(session), want)

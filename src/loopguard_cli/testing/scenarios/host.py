@@ -5,6 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from loopguard_cli.core.events import Origin, Status
+from loopguard_cli.core.settings import Capabilities
+
+START = 1_000_000
+"""Virtual time at the beginning, in seconds."""
+DEFAULT_SESSION = "s1"
+
+ABLE = Capabilities(
+    gate=True, text_deltas=True, reasoning=True, abort=True, prompt=True, trim=True,
+    read_session=True, usage=True, child_sessions=True, tools=True, context=True, screen=True,
+)  # fmt: skip
 
 
 class Message:

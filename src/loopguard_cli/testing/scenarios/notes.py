@@ -7,7 +7,8 @@ from collections.abc import Callable
 from loopguard_cli.core.effects import Respond
 from loopguard_cli.goal.tools import TOOLS
 from loopguard_cli.testing.scenarios import notes_storage
-from loopguard_cli.testing.scenarios.engine import DEFAULT_SESSION, Engine
+from loopguard_cli.testing.scenarios.engine import Engine
+from loopguard_cli.testing.scenarios.host import DEFAULT_SESSION
 
 Check = Callable[[Engine, int, Respond | None], list[str]]
 

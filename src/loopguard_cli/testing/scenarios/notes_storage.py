@@ -13,7 +13,8 @@ from loopguard_cli.goal.model import StopReason
 from loopguard_cli.store.goals import stored_goals
 from loopguard_cli.store.ledger import Damage
 from loopguard_cli.store.reading import LEDGER, read_ledger
-from loopguard_cli.testing.scenarios.engine import DEFAULT_SESSION, Engine
+from loopguard_cli.testing.scenarios.engine import Engine
+from loopguard_cli.testing.scenarios.host import DEFAULT_SESSION
 from loopguard_cli.testing.scenarios.persistent import Persistent
 
 Check = Callable[[Engine, int, Respond | None], list[str]]

@@ -32,7 +32,9 @@ from loopguard_cli.store.lease import Leases
 from loopguard_cli.store.ledger import Damage, Ledger
 from loopguard_cli.store.paths import session_name
 from loopguard_cli.store.reading import LEDGER, read_ledger
-from loopguard_cli.testing.scenarios.engine import DEFAULT_SESSION, Engine, Step
+from loopguard_cli.testing.scenarios.engine import Engine
+from loopguard_cli.testing.scenarios.host import DEFAULT_SESSION
+from loopguard_cli.testing.scenarios.steps import Step
 from loopguard_cli.testing.scenarios.storage import Failures
 
 DEAD = 2**22 + 7

@@ -13,8 +13,10 @@ from loopguard_cli.goal.flags import parse
 from loopguard_cli.goal.model import Limits, Mode
 from loopguard_cli.goal.numbers import token_budget
 from loopguard_cli.store.paths import STATE_DIR_VARIABLE, is_default_state_path, session_name, state_path
-from loopguard_cli.testing.scenarios.engine import DEFAULT_SESSION, Engine, text_of
+from loopguard_cli.testing.scenarios.engine import Engine
 from loopguard_cli.testing.scenarios.expect import matches
+from loopguard_cli.testing.scenarios.given import text_of
+from loopguard_cli.testing.scenarios.host import DEFAULT_SESSION
 
 Row = dict[str, Any]
 

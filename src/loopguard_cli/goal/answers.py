@@ -1,0 +1,40 @@
+"""What commands are answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from loopguard_cli.goal.model import Limits
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command is answered."""
+
+    ok: bool = True
+    reply: str = ""
+    """Stable kind of answer, ``error:<code>`` for refusals."""
+    text: str = ""
+    data: dict[str, Any] = {}
+    work: bool = False
+    """A goal came into force or was changed: there is work to be done now."""
+
+    @property
+    def code(self) -> str:
+        return "" if self.ok else self.reply.removeprefix("error:")
+
+
+def refuse(code: str, text: str, **data: Any) -> Answer:
+    return Answer(ok=False, reply=f"error:{code}", text=text, data=data)
+
+
+def budget(limits: Limits) -> str:
+    parts = [
+        f"{limits.turns} continuations",
+        f"{limits.seconds / 60:g} min",
+        f"{limits.context_tokens:,} context tokens",
+    ]
+    parts += [f"{limits.total_tokens:,} tokens in total"] if limits.total_tokens else []
+    parts += [f"${limits.cost:.2f}"] if limits.cost else []
+    return ", ".join(parts)

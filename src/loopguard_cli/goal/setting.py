@@ -1,0 +1,172 @@
+"""Setting, changing and queueing goals: who may ask for which limits, and what is written."""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec.structs import replace
+
+from loopguard_cli.core.events import Status
+from loopguard_cli.core.ids import MessageId
+from loopguard_cli.goal import commands as c
+from loopguard_cli.goal.answers import Answer, budget, refuse
+from loopguard_cli.goal.desk import Desk
+from loopguard_cli.goal.flags import Options
+from loopguard_cli.goal.model import MAX_LIVE_GOALS, Goal, Limits, Mode, TurnContext, shorten
+from loopguard_cli.goal.records import Cleared, Edited, Kind, Payload, Set
+
+
+class Setting:
+    """Brings goals of one desk into being. ``person`` tells a person's word from the agent's own."""
+
+    def __init__(self, desk: Desk, *, person: bool) -> None:
+        self._desk = desk
+        self._person = person
+
+    @property
+    def past(self) -> MessageId:
+        """The newest message, unless it is still being written: it is older than the goal."""
+        return self._desk.turn.message if self._desk.status is not Status.BUSY else MessageId("")
+
+    def create(self, command: c.Create, now: float) -> Answer:
+        desk, book = self._desk, self._desk.book
+        old = book.focused
+        limits = command.options.apply(desk.settings.limits)
+        if (refused := self.raised(desk.ceiling, limits)) is not None:
+            return refused
+        if len(book.goals) - (old is not None and not command.add) >= MAX_LIVE_GOALS:
+            return refuse("too_many_goals", f"A session holds at most {MAX_LIVE_GOALS} live goals.")
+        desk.drop()
+        if old is not None and command.add:
+            desk.write(Kind.BACKGROUNDED, Payload(at=now), old.id)
+        elif old is not None:
+            desk.write(Kind.REPLACED, Cleared(at=now), old.id, "by a new goal")
+        goal = self._set(
+            command.objective, command.options, limits, now, ordered=False if not command.add else None
+        )
+        if self._person:
+            desk.ceiling = limits
+        replaced = old is not None and not command.add
+        kind = "added" if command.add else "created:replaced" if replaced else "created"
+        desk.notice(
+            "added-active" if command.add else "replaced-active" if replaced else "active",
+            "Goal added and in force." if command.add else "Goal in force.",
+        )
+        return Answer(
+            reply=kind, text=self._created(goal, old, add=command.add), data={"id": goal.id}, work=True
+        )
+
+    def _set(
+        self, objective: str, options: Options, limits: Limits, now: float, *,
+        ordered: bool | None = None, focus: bool = True,
+    ) -> Goal:  # fmt: skip
+        desk = self._desk
+        payload = Set(
+            at=now,
+            objective=objective,
+            success=options.success or "",
+            constraints=options.constraints or "",
+            mode=options.mode or Mode.NORMAL,
+            checks=options.checks,
+            limits=limits,
+            context=TurnContext(agent=desk.agent, model=desk.model, variant=desk.variant),
+            focus=focus,
+            consumed=self.past,
+            ordered=ordered,
+            forget_result=ordered is not None,
+        )
+        goal = f"g{hashlib.blake2b(desk.mint.effect().encode(), digest_size=5).hexdigest()}"
+        desk.write(Kind.SET, payload, goal, "by the user" if self._person else "by the agent")
+        made = desk.book.find(goal)
+        assert made is not None
+        return made
+
+    def _created(self, goal: Goal, old: Goal | None, *, add: bool) -> str:
+        name = self._desk.settings.command_name
+        lines = []
+        if old is not None and not add:
+            lines.append(
+                f"This replaced the goal: {shorten(old.objective, 160)} "
+                f"(/{name} add keeps it in the background)."
+            )
+        lines.append(f"Goal set: {goal.objective}")
+        lines += [f"Success criteria: {goal.success}"] if goal.success else []
+        lines += [f"Constraints: {goal.constraints}"] if goal.constraints else []
+        lines += [f"Mode: {goal.mode.value}"] if goal.mode is not Mode.NORMAL else []
+        lines += [f"Check: {check.command}" for check in goal.checks]
+        lines.append(f"Limits: {budget(goal.limits)}.")
+        if add and old is not None:
+            count = len(self._desk.book.goals)
+            lines.append(f"In the background: {shorten(old.objective, 160)}. {count} live goals.")
+        return "\n".join(lines)
+
+    def edit(self, command: c.Edit, now: float) -> Answer:
+        desk, goal, options = self._desk, self._desk.focused, command.options
+        if goal is None:
+            return refuse("no_goal_to_edit", "There is no goal to edit.")
+        if not command.objective and options == Options():
+            return refuse("no_new_objective", "Say what the new objective is.")
+        limits = options.apply(goal.limits)
+        if (refused := self.raised(goal.limits, limits)) is not None:
+            return refused
+        payload = Edited(
+            at=now,
+            objective=command.objective or None,
+            success=options.success,
+            constraints=options.constraints,
+            mode=options.mode,
+            checks=options.checks or None,
+            limits=limits if limits != goal.limits else None,
+            activate=self._person,
+            consumed=self.past,
+            meters=replace(goal.meters, no_progress=0, no_tool=0, format_failures=0, fruitless=0),
+            status="edited",
+        )
+        desk.drop()
+        desk.handoff_reply_due = ""
+        detail = "objective" if command.objective else "limits"
+        desk.write(
+            Kind.EDITED, payload, goal.id, f"{detail}, {'by the user' if self._person else 'by the agent'}"
+        )
+        if self._person:
+            desk.ceiling = limits
+        desk.judged = ("", 0, "")
+        desk.notice("updated-active" if self._person else "updated", "Goal changed.")
+        text = f"Goal changed: {command.objective or goal.objective}\n"
+        text += "Used budget is kept; resume opens a fresh one."
+        return Answer(reply="edited", text=text, work=self._person)
+
+    def raised(self, before: Limits | None, after: Limits) -> Answer | None:
+        """The agent may lower budgets, never raise them."""
+        if self._person or before is None:
+            return None
+        if any(_more(name, getattr(before, name), getattr(after, name)) for name in _BUDGETS):
+            return refuse("limit_raise_refused", "Only the user can raise the limits of a goal.")
+        return None
+
+    def sequence(self, command: c.Sequence, now: float) -> Answer:
+        desk = self._desk
+        limits = command.options.apply(desk.settings.limits)
+        if (refused := self.raised(desk.ceiling, limits)) is not None:
+            return refused
+        desk.drop()
+        for goal in desk.book.goals:
+            desk.write(Kind.REPLACED, Cleared(at=now), goal.id, "by a sequence")
+        for number, objective in enumerate(command.objectives):
+            self._set(objective, command.options, limits, now, ordered=True, focus=number == 0)
+        if self._person:
+            desk.ceiling = limits
+        desk.notice("sequence-active", "Sequence of goals in force.")
+        numbered = "\n".join(f"{n}. {text}" for n, text in enumerate(command.objectives, start=1))
+        text = f"Ordered sequence of {len(command.objectives)} goals:\n{numbered}\n"
+        text += f"In focus: {command.objectives[0]}"
+        return Answer(reply="sequence_started", text=text, work=True)
+
+
+_BUDGETS = ("turns", "seconds", "context_tokens", "total_tokens", "cost", "talk_turns", "low_output_turns")
+_UNLIMITED_AT_ZERO = ("total_tokens", "cost", "talk_turns")
+
+
+def _more(name: str, before: float, after: float) -> bool:
+    endless = float("inf") if name in _UNLIMITED_AT_ZERO else 0.0
+    return (after or endless) > (before or endless)
