@@ -16,9 +16,16 @@ T = TypeVar("T", bound=Effect)
 
 S = SessionId("s1")
 ABLE = Capabilities(
-    gate=True, text_deltas=True, abort=True, prompt=True, trim=True, read_session=True, screen=True
+    gate=True,
+    text_deltas=True,
+    abort=True,
+    nudge=True,
+    prompt=True,
+    trim=True,
+    read_session=True,
+    screen=True,
 )
-HEADLESS = Capabilities(gate=True, abort=True, prompt=True, respawn=True, read_session=True)
+HEADLESS = Capabilities(gate=True, abort=True, nudge=True, prompt=True, respawn=True, read_session=True)
 
 
 class ScriptedPanel:

@@ -15,7 +15,7 @@ from loopguard_cli.core.settings import (
     RuleAction,
 )
 
-ABLE = Capabilities(gate=True, abort=True, prompt=True)
+ABLE = Capabilities(gate=True, abort=True, nudge=True, prompt=True)
 
 
 def finding(
@@ -153,11 +153,11 @@ def test_new_settings_hold_from_the_next_judgement_on_and_forget_nothing() -> No
     ("can", "proposed", "at_gate", "done"),
     [
         (ABLE, Action.BLOCK, False, Action.ABORT),
-        (Capabilities(abort=True, prompt=True), Action.BLOCK, False, Action.ABORT),
-        (Capabilities(prompt=True), Action.BLOCK, False, Action.NUDGE),
+        (Capabilities(abort=True, nudge=True, prompt=True), Action.BLOCK, False, Action.ABORT),
+        (Capabilities(nudge=True, prompt=True), Action.BLOCK, False, Action.NUDGE),
         (Capabilities(), Action.BLOCK, False, Action.WARN),
-        (Capabilities(gate=True, prompt=True), Action.ABORT, True, Action.BLOCK),
-        (Capabilities(gate=True, prompt=True), Action.ABORT, False, Action.NUDGE),
+        (Capabilities(gate=True, nudge=True, prompt=True), Action.ABORT, True, Action.BLOCK),
+        (Capabilities(gate=True, nudge=True, prompt=True), Action.ABORT, False, Action.NUDGE),
         (Capabilities(gate=True), Action.STOP, False, Action.WARN),
         (Capabilities(gate=True, abort=True), Action.NUDGE, True, Action.WARN),
         (Capabilities(), Action.WARN, False, Action.WARN),

@@ -26,7 +26,7 @@ from loopguard_cli.detect.panel import DetectorPanel
 
 S = SessionId("s")
 
-ABLE = Capabilities(gate=True, abort=True, prompt=True)
+ABLE = Capabilities(gate=True, abort=True, nudge=True, prompt=True)
 
 ALLOW, NOTE, WARN, NUDGE, BLOCK, ABORT = (
     Action.ALLOW,

@@ -81,8 +81,6 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The folder the agent works in; absolute."""
     interactive: bool = True
     """A person is at the terminal: standard input and output are one."""
-    input: str = ""
-    """What stood on standard input where it is no terminal and the agent is driven."""
     permissions: Permissions = Permissions.ASK
     tool_server: tuple[str, ...] = ()
     """Command line of an MCP server with ``tools``, for agents that take them no other way."""
@@ -291,12 +289,20 @@ class Driven(Protocol):
         """The type of the lines on its standard output, for `wire.ndjson.Decoder`."""
 
     @property
+    def commands(self) -> Sequence[SlashCommand]:
+        """What the person can type to reach us instead of the agent."""
+
+    @property
     def session(self) -> SessionId:
         """The session that the person talks to; empty before there is one."""
 
     @property
     def waiting(self) -> bool:
         """It does nothing and has nothing to do: no turn runs, no prompt is queued or being sent."""
+
+    @property
+    def finished(self) -> bool:
+        """It can do nothing more for anybody, for example because it could not open a session."""
 
     def began(self) -> Answer:
         """The process runs."""
@@ -305,7 +311,7 @@ class Driven(Protocol):
         """One message came (a `speaks`, never `wire.ndjson.Malformed`)."""
 
     def typed(self, text: str) -> Answer:
-        """The person entered a prompt."""
+        """The person entered a prompt; where standard input is no terminal, all of it, once, maybe empty."""
 
     def chosen(self, question: str, key: str) -> Answer:
         """The person decided; an empty ``key``: nobody can be asked."""

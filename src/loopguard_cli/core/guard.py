@@ -181,7 +181,7 @@ class Guard:
 
     def _nudge(self, finding: Finding) -> Iterator[Effect]:
         self.nudges += 1
-        if self._can.prompt:
+        if self._can.nudge:
             yield Prompt(
                 session=self.state.id,
                 effect=self._mint.effect(),

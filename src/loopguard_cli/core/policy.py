@@ -136,6 +136,6 @@ class Policy:
             action, reason = Action.NUDGE, "this agent cannot be aborted"
         else:
             reason = ""
-        if action is Action.NUDGE and not can.prompt:
+        if action is Action.NUDGE and not can.nudge:
             return Action.WARN, reason or "this agent takes no hints: only the person is told"
         return action, reason

@@ -167,7 +167,9 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     reasoning: bool = False
     abort: bool = False
     prompt: bool = False
-    """Can prompt a live session."""
+    """Can prompt a live session that is idle."""
+    nudge: bool = False
+    """Takes a prompt into a running turn."""
     respawn: bool = False
     """Goes on by a new invocation of the same session (one-shot agents)."""
     trim: bool = False

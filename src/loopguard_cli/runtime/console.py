@@ -17,7 +17,7 @@ from typing import TextIO
 import msgspec
 
 from loopguard_cli.agents.base import Answer, Driven, Question, Show, Shown
-from loopguard_cli.agents.tools import GOAL, LOOP_GUARD, slash
+from loopguard_cli.agents.tools import slash
 from loopguard_cli.core.effects import Respond
 from loopguard_cli.core.events import Asked, Event, Surface
 from loopguard_cli.core.ids import RequestId
@@ -183,7 +183,7 @@ class Console:
             self._choose(text)
             return
         name, _, rest = text.removeprefix("/").partition(" ")
-        if text.startswith("/") and name in (GOAL.name, LOOP_GUARD.name):
+        if text.startswith("/") and name in [command.name for command in self._adapter.commands]:
             self._command(name, rest)
         else:
             self._take(self._adapter.typed(text))

@@ -89,7 +89,7 @@ class _DrivenProcess(Process):
 
     @property
     def over(self) -> bool:
-        return self._console.finished and self._adapter.waiting
+        return self._adapter.finished or (self._console.finished and self._adapter.waiting)
 
     def interrupted(self, *, typed: bool) -> bool:
         busy = not self._adapter.waiting

@@ -68,6 +68,7 @@ _BRIDGED = Capabilities(
     reasoning=True,
     abort=True,
     prompt=True,
+    nudge=True,
     trim=True,
     read_session=True,
     usage=True,

@@ -12,7 +12,7 @@ START = 1_000_000
 DEFAULT_SESSION = "s1"
 
 ABLE = Capabilities(
-    gate=True, text_deltas=True, reasoning=True, abort=True, prompt=True, trim=True,
+    gate=True, text_deltas=True, reasoning=True, abort=True, prompt=True, nudge=True, trim=True,
     read_session=True, usage=True, child_sessions=True, tools=True, context=True, screen=True,
 )  # fmt: skip
 
