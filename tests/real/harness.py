@@ -153,6 +153,9 @@ class World:
         try:
             if error is None:
                 self.check_survivors()
+            else:
+                for report in self.home.rglob("loopguard-crash-*"):
+                    error.add_note(report.read_text())
         finally:
             for process in self.processes():
                 process.kill()

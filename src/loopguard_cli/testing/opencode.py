@@ -51,7 +51,7 @@ def find(explicit: str | None = None) -> Path | None:
 
 
 class Sandbox:
-    """A home and a project folder below ``root``, and the environment that keeps OpenCode in them.
+    """A home below ``root`` with a project in it, and the environment that keeps OpenCode in them.
 
     The provider stands in the global configuration file, as it would for a person, so that
     ``OPENCODE_CONFIG_CONTENT`` is free for others.
@@ -59,7 +59,7 @@ class Sandbox:
 
     def __init__(self, root: Path, base_url: str) -> None:
         self.home = root / "home"
-        self.project = root / "project"
+        self.project = self.home / "project"
         self.config_file = self.home / ".config" / "opencode" / "opencode.json"
         self.config_file.parent.mkdir(parents=True)
         self.project.mkdir()

@@ -11,11 +11,11 @@ from loopguard_cli.testing.agent.turn import BASE_URL
 
 
 class Sandbox:
-    """A home and a project folder below ``root``, and ``program``, an executable for the agent."""
+    """A home below ``root`` with a project in it, and ``program``, an executable for the agent."""
 
     def __init__(self, root: Path, base_url: str) -> None:
         self.home = root / "home"
-        self.project = root / "project"
+        self.project = self.home / "project"
         self.program = root / "bin" / "opencode"
         for folder in (self.home, self.project, self.program.parent):
             folder.mkdir()
