@@ -278,6 +278,26 @@ def test_a_claim_streamed_in_pieces_is_read_whole() -> None:
     assert shell.goals.book(S).archive[0].evidence == "12 passed"
 
 
+def test_an_agent_that_does_not_say_how_its_session_stands_is_asked_again() -> None:
+    shell = started()
+    shell.reply("m1")
+    shell.keep = (fx.ReadSession,)
+    shell.idle()
+    due = shell.goals.deadline()
+    assert due is not None
+    shell.now = due
+    shell.perform(shell.goals.tick(due))
+    assert shell.goal().meters.prompt_failures == 1
+    shell.settle(shell.kept[0])
+    assert len(shell.of(fx.Prompt)) == 1
+    shell.keep = ()
+    retry = shell.goals.deadline()
+    assert retry is not None
+    shell.now = retry
+    shell.perform(shell.goals.tick(retry))
+    assert len(shell.of(fx.Prompt)) == 2
+
+
 # --- surfaces ----------------------------------------------------------------------------------
 
 

@@ -116,6 +116,7 @@ class Desk:
         """Exit status that tells how the newest finished or stopped goal ended."""
         self._handlers: OrderedDict[EffectId, Handler] = OrderedDict()
         self._context: tuple[str, str, bool] = ("", "", True)
+        self._shown: Book | None = None
         self._written: dict[str, Meters] = {}
         self._base = book
         """The book before the oldest change that is not durable yet."""
@@ -300,6 +301,9 @@ class Desk:
 
     def show(self) -> None:
         """Put the standing text and the compaction text in force, if they changed."""
+        if self.book is self._shown:
+            return
+        self._shown = self.book
         goal = self.focused
         context = (
             prompts.standing(goal),

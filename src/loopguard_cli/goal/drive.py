@@ -29,6 +29,8 @@ End = Callable[[Goal, Claim, MessageId, float], None]
 Then = Callable[[SessionRead, float], None]
 
 NO_REFUSAL = Refusal()
+ANSWER_WITHIN = 30.0
+"""Seconds in which an agent must say how its session stands."""
 
 
 class Driver:
@@ -71,8 +73,9 @@ class Driver:
         effect = desk.mint.effect()
 
         def arrived(event: Event, at: float) -> None:
-            if desk.step is not step:
+            if desk.step is not step or step.stage != "reading":
                 return
+            step.wake = None
             if not isinstance(event, SessionRead) or not event.ok:
                 error = event.error if isinstance(event, SessionRead | EffectSettled) else ""
                 self._sender.failed(step, f"the session could not be read: {error}", at)
@@ -82,7 +85,10 @@ class Driver:
                 desk.agent = event.agent or desk.agent
                 then(event, at)
 
+        step.stage = "reading"
         if desk.capabilities.read_session:
+            step.wake = now + ANSWER_WITHIN
+            step.resume = lambda at: self._sender.failed(step, "the session could not be read: no answer", at)
             desk.expect(effect, arrived)
             desk.out.append(ReadSession(session=desk.session, effect=effect))
             return

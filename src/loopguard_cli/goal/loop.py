@@ -122,7 +122,8 @@ class Goals:
     def waiting(self, session: SessionId) -> float | None:
         """When the next continuation is due that only waits for the pace; None: none is."""
         known = self._sessions.get(session)
-        return known.desk.step.wake if known is not None and known.desk.step is not None else None
+        step = known.desk.step if known is not None else None
+        return step.wake if step is not None and step.stage == "waiting" else None
 
     def reconfigure(self, settings: GoalSettings) -> None:
         """Put new settings in force; limits of existing goals stay."""
@@ -146,6 +147,8 @@ class Goals:
             self._settle(event, now)
         elif event.session != NO_SESSION:
             self._observe(event, now)
+            touched = (self._sessions.get(event.session), self._sessions.get(WAITING))
+            return self._drain(session for session in touched if session is not None)
         return self._collect(now)
 
     def deadline(self) -> float | None:
@@ -315,13 +318,17 @@ class Goals:
     # --- effects -----------------------------------------------------------------------------
 
     def _collect(self, now: float) -> list[Effect]:
+        self._limit_results(now)
+        return self._drain(list(self._sessions.values()))
+
+    def _drain(self, sessions: Iterable[GoalSession]) -> list[Effect]:
+        """The effects of ``sessions``, and their context where it changed."""
         out: list[Effect] = []
-        for session in list(self._sessions.values()):
+        for session in sessions:
             session.desk.show()
             if session.desk.out:
                 out += session.desk.out
                 session.desk.out.clear()
-        self._limit_results(now)
         return out
 
     def _limit_results(self, now: float) -> None:

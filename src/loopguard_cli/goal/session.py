@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from enum import Enum
 
 from msgspec.structs import replace
@@ -66,7 +67,7 @@ class GoalSession:
         """Questions that wait for the lease."""
         self.attach_to = SessionId("")
         """Of the waiting goals: the session that they are to join."""
-        self._control_requests: dict[EffectId, None] = {}
+        self._control_requests: OrderedDict[MessageId, None] = OrderedDict()
 
     @property
     def lease(self) -> Lease:
@@ -136,11 +137,11 @@ class GoalSession:
     def ask(self, event: Asked, now: float) -> None:
         """Answer a question; if it gives an idle session something to do, begin with it."""
         if event.surface is Surface.SLASH:
-            self._control_requests[EffectId(event.request)] = None
+            remember(self._control_requests, MessageId(event.request))
         answer = self.desktop.handle(event, now)
         if answer is None or not answer.work:
             return
-        self._control_requests.pop(EffectId(event.request), None)
+        self._control_requests.pop(MessageId(event.request), None)
         if self.desk.status is Status.IDLE:
             self._driver.begin(now, starting=True)
 
@@ -214,7 +215,7 @@ class GoalSession:
         match event.origin:
             case Origin.LOOPGUARD:
                 remember(desk.ours, event.message)
-                if event.effect in self._control_requests:
+                if MessageId(event.effect) in self._control_requests:
                     remember(desk.controls, event.message)
             case Origin.PERSON:
                 self._person_spoke(event, now)
