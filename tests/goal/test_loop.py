@@ -411,6 +411,8 @@ def test_a_closed_loop_answers_that_it_is_closed_and_does_nothing_else() -> None
     count = len(shell.done)
     shell.idle()
     assert shell.goals.deadline() is None
+    assert not shell.goals.drives(S)
+    assert shell.goals.exit_code() == 82
     assert len(shell.done) == count
     assert shell.ask("status", session=S).code == "shutting_down"
 

@@ -17,7 +17,7 @@ from loopguard_cli.exit_codes import ExitCode
 from loopguard_cli.runtime.control import Answer
 
 if TYPE_CHECKING:
-    from loopguard_cli.core.effects import Effect, TakeLease
+    from loopguard_cli.core.effects import Effect
     from loopguard_cli.core.events import Event
     from loopguard_cli.core.ids import SessionId
     from loopguard_cli.goal.loop import Goals
@@ -139,6 +139,7 @@ class _Shell:
     def perform(self, effects: Iterable[Effect]) -> None:
         from loopguard_cli.core import effects as fx
         from loopguard_cli.core.events import EffectSettled
+        from loopguard_cli.store.goals import settle_lease
 
         for effect in effects:
             match effect:
@@ -147,19 +148,9 @@ class _Shell:
                     if effect.effect:
                         self._feed(EffectSettled(session=effect.session, effect=effect.effect, ok=True))
                 case fx.TakeLease():
-                    self._feed(self._lease(effect))
+                    assert self._leases is not None
+                    self._feed(settle_lease(self._path, self._leases, effect, time.time()))
                 case fx.Respond():
                     self._answer = Answer(ok=effect.ok, text=effect.text, code=effect.code, data=effect.data)
                 case _:
                     pass
-
-    def _lease(self, effect: TakeLease) -> Event:
-        from loopguard_cli.core.events import LeaseSettled
-        from loopguard_cli.store.goals import stored_goals
-
-        assert self._leases is not None
-        refusal = self._leases.acquire(effect.session)
-        if refusal is not None:
-            return LeaseSettled(session=effect.session, effect=effect.effect, ok=False, error=refusal.text)
-        record = stored_goals(self._path).snapshot(effect.session, time.time())
-        return LeaseSettled(session=effect.session, effect=effect.effect, ok=True, records=(record,))

@@ -134,7 +134,6 @@ class Goals:
     def close(self) -> None:
         """The run ends: nothing is driven or changed any more, whatever still comes in."""
         self._closed = True
-        self._sessions.clear()
 
     # --- core.ports.GoalLoop -----------------------------------------------------------------
 
@@ -152,22 +151,29 @@ class Goals:
         return self._collect(now)
 
     def deadline(self) -> float | None:
+        if self._closed:
+            return None
         times = (session.deadline() for session in self._sessions.values())
         return min((t for t in times if t is not None), default=None)
 
     def tick(self, now: float) -> Sequence[Effect]:
+        if self._closed:
+            return []
         for session in list(self._sessions.values()):
             session.tick(now)
         return self._collect(now)
 
     def hold(self, session: SessionId, held: bool, now: float) -> Sequence[Effect]:
-        if not self._closed:
-            self._session(session).hold(held, now)
+        if self._closed:
+            return []
+        self._session(session).hold(held, now)
         return self._collect(now)
 
     def drives(self, session: SessionId) -> bool:
         known = self._sessions.get(session)
-        return known is not None and known.lease is Lease.HELD and known.desk.active is not None
+        if self._closed or known is None:
+            return False
+        return known.lease is Lease.HELD and known.desk.active is not None
 
     def exit_code(self) -> int | None:
         """The worst end of all goals that were driven."""

@@ -27,7 +27,7 @@ from loopguard_cli.errors import LoopguardError, StoreError
 from loopguard_cli.goal.loop import Goals
 from loopguard_cli.goal.records import Kind, Payload, Stopped, pack
 from loopguard_cli.store import migrate
-from loopguard_cli.store.goals import stored_goals
+from loopguard_cli.store.goals import settle_lease, stored_goals
 from loopguard_cli.store.lease import Leases
 from loopguard_cli.store.ledger import Damage, Ledger
 from loopguard_cli.store.paths import session_name
@@ -134,14 +134,7 @@ class Persistent:
         answer = LeaseSettled(session=effect.session, effect=effect.effect, ok=False)
         if self.process is None:
             return _with(answer, error=self.unusable, unsafe=True)
-        try:
-            refusal = self.process.leases.acquire(effect.session)
-            if refusal is not None:
-                return _with(answer, error=refusal.text)
-            record = stored_goals(self.path).snapshot(effect.session, self.engine.now)
-        except StoreError as error:
-            return _with(answer, error=str(error), unsafe=True)
-        return _with(answer, ok=True, records=(record,))
+        return settle_lease(self.path, self.process.leases, effect, self.engine.now)
 
     def compare(self, engine: Engine, key: str, want: Any, session: str) -> str | None:
         if key == "quarantined":
