@@ -33,8 +33,7 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.ids import NO_SESSION, SessionId
 from loopguard_cli.core.session import Usage
 from loopguard_cli.core.settings import GuardSettings
-from loopguard_cli.detect.keys import call_key
-from loopguard_cli.detect.outcomes import KEPT, mask_volatile, raw_digest
+from loopguard_cli.detect.outcomes import KEPT, mask_volatile
 from loopguard_cli.history import Conversation, Tally
 from loopguard_cli.runtime.evaluate import ALARMS
 from loopguard_cli.runtime.hindsight import Hindsight
@@ -192,19 +191,26 @@ class _Session:
         self._quiet = 0
         """Steps since the latest alarm."""
         self._last = 0.0
-        self._outcomes: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._outcomes: OrderedDict[str, tuple[bool, int, str]] = OrderedDict()
         self._flagged: dict[str, Loop] = {}
         """Calls that an alarm was raised about and that are still running."""
 
     def take(self, index: int, time: float, event: Event) -> None:
-        if isinstance(event, ReplyStarted | UserSpoke) or _is_idle(event):
-            self._end_step(time if isinstance(event, UserSpoke) else self._last)
-        if isinstance(event, ToolStarted | ToolAsked):
-            self.calls += 1
-        elif isinstance(event, UsageReported):
-            before = self.usage.tokens
-            self.usage.add(event)
-            self._step.tokens += self.usage.tokens - before
+        match event:
+            case UserSpoke():
+                self._end_step(time)
+            case ReplyStarted() | StatusChanged(status=Status.IDLE):
+                self._end_step(self._last)
+            case ToolStarted() | ToolAsked():
+                self.calls += 1
+            case UsageReported():
+                before = self.usage.tokens
+                self.usage.add(event)
+                self._step.tokens += self.usage.tokens - before
+                self._last = time
+                return
+            case _:
+                pass
         for raised in self._hindsight.take(index, time, event):
             if raised.found.action in ALARMS:
                 self._alarm(raised.found, raised.event)
@@ -259,17 +265,18 @@ class _Session:
 
     def _finished(self, event: ToolFinished) -> None:
         """A call that the guard would have refused, and that brought something new, was worth it."""
-        key = call_key(event.tool, event.args)
-        outcome = (raw_digest(event), event.output[:KEPT])
+        # Compared only within this session, so the text of the arguments will do for a key.
+        key = f"{event.tool} {event.args}"
+        outcome = (event.ok, len(event.output), event.output[:KEPT])
         before = self._outcomes.get(key)
         self._outcomes[key] = outcome
         self._outcomes.move_to_end(key)
         if len(self._outcomes) > OUTCOMES:
             self._outcomes.popitem(last=False)
         loop = self._flagged.pop(event.call, None)
-        if loop is None or before is None or event.cancelled or before[0] == outcome[0]:
+        if loop is None or before is None or event.cancelled or before == outcome:
             return
-        if mask_volatile(before[1]) != mask_volatile(outcome[1]):
+        if mask_volatile(before[2]) != mask_volatile(outcome[2]):
             loop.suspect = "the call that would have been blocked returned something new"
 
     def _end_step(self, now: float) -> None:
@@ -301,10 +308,6 @@ def _new(rest: str, before: str) -> int:
     """Characters of ``rest`` in sentences that ``before`` does not have; a cut first one is not looked at."""
     known = {sentence.strip() for sentence in _SENTENCE_END.split(before)}
     return sum(len(one) for one in _SENTENCE_END.split(rest)[1:] if one.strip() not in known)
-
-
-def _is_idle(event: Event) -> bool:
-    return isinstance(event, StatusChanged) and event.status is Status.IDLE
 
 
 def _excerpt(event: Event) -> str:
