@@ -14,7 +14,16 @@ VARIABLES = {
     "XDG_STATE_HOME": "Where crash reports are written, instead of ~/.local/state.",
 }
 
-INTERNAL = frozenset({"LOOPGUARD_BRIDGE", "LOOPGUARD_RUN", "LOOPGUARD_SCRIPTED_MODEL"})
+INTERNAL = frozenset(
+    {
+        "LOOPGUARD_BRIDGE",
+        "LOOPGUARD_NOTICE_TEXT",
+        "LOOPGUARD_NOTICE_TITLE",
+        "LOOPGUARD_NOTICE_TOPIC",
+        "LOOPGUARD_RUN",
+        "LOOPGUARD_SCRIPTED_MODEL",
+    }
+)
 """What we set ourselves in the processes we start; nothing to set by hand."""
 
 SETTING_PATTERN = "LOOPGUARD_<SECTION>_<NAME>"
