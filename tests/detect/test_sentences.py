@@ -206,5 +206,8 @@ def test_short_or_wordless_or_coded_lines_are_not(key: str) -> None:
 
 
 def test_code_is_told_by_its_marks() -> None:
+    assert not looks_like_code("we break out of it when `parent_err != nil` and `len(x) == 0`")
+    assert not looks_like_code("(go).")
+    assert looks_like_code("traceback (most recent call last):")
     assert looks_like_code("const x = { a: [1, 2] };")
     assert not looks_like_code("the file src/app.ts has 3 errors, i will fix them.")

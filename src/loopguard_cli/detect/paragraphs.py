@@ -1,18 +1,20 @@
-"""templated-text, near-duplicate and stale-reasoning: text that goes on without saying anything new.
+"""templated-text, few-words, near-duplicate and stale-reasoning: text that says nothing new.
 
-All three are guesses from wording and only ever nudge. Code, quotes and tables are left out, numbers
+All are guesses from wording and only ever nudge. Code, quotes and tables are left out, numbers
 that stand alone are masked, and a heading that was not there before means that a document moves on,
 not that it loops.
 
 - *templated-text* (ours): 32 lines in a row of 200 characters and more are at most 12 but for their
   numbers: counters, retries, words drawn from a small set.
+- *few-words* (ours): 32 lines in a row of 150 words and more are made of so few that each stands there
+  seven times: the same announcement in ever other words.
 - *near-duplicate* (after oh-my-pi, which found no false alarm on 13,500 blocks at 4 segments): 5 of 16
   segments of 60 to 700 characters share at least 80 % of their word trigrams with one of them.
 - *stale-reasoning* (after oh-my-pi; the longest honest run in 536,000 blocks of reasoning was 7): 10
   segments of reasoning in a row with at most 20 % words that the 8 before did not have, and no new
   path or identifier among these.
 
-Looked at every 16 sentences; the two latter every 32, and closely only when these hold few new words.
+Looked at every 16 sentences; all but the first every 32, and closely only when these hold few new words.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from loopguard_cli.detect.substance import looks_like_code
 TEMPLATED = "templated-text"
 NEAR_DUPLICATE = "near-duplicate"
 STALE = "stale-reasoning"
+FEW_WORDS = "few-words"
 
 BATCH = 16
 WORDS = 32
@@ -38,6 +41,10 @@ WORDS = 32
 LINES = 32
 MIN_CHARS = 200
 MAX_TEMPLATES = 12
+
+MIN_WORDS = 150
+MAX_WORDS = 0.14
+"""Share of distinct words; plain prose of that length has about 0.45."""
 
 MIN_SEGMENT = 60
 MAX_SEGMENT = 700
@@ -51,26 +58,32 @@ MAX_NEW = 0.2
 
 MAX_CODE = 0.25
 """Share of lines that look like code, data or a log, from which on a text is none of our business."""
-MIN_LETTERS = 0.5
+MIN_LETTERS = 0.4
 
 _REMEMBERED = 192
 """Sentences kept for the close look: segments enough for the longest rule."""
 _FAMILIAR = 0.15
+_REPETITIVE = 0.6
+"""Share of distinct words in the sample below which all words are counted."""
 _SAMPLED = 4
 """Share of new words up to which a batch deserves the close look."""
 
 _NUMBER = re.compile(r"(?<![\w.#/-])\d[\d.,:]*(?![\w/-])")
+_NUMBERED = re.compile(r"\S*\d\S*")
+_ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
-_SYNTAX = re.compile(r"[{}<>=|\\\"]|\w\(|,\S|[;,\[(]$")
+_ROW = re.compile(r"\w,\w")
 _IDENTIFIER = re.compile(r"[\d_/\\]|\.\w|\(\)")
 
 _Trigrams = frozenset[tuple[str, str, str]]
 
 
 def template(key: str) -> str:
-    """``key`` without the numbers that stand alone; those inside names and paths stay."""
-    return _NUMBER.sub("#", key) if _DIGIT.search(key) else key
+    """``key`` without its numbers: those that stand alone and, outside lists, ids with digits in them."""
+    if not _DIGIT.search(key):
+        return key
+    return _NUMBER.sub("#", key) if _ITEM.match(key) else _NUMBERED.sub("#", key)
 
 
 class Paragraphs:
@@ -111,12 +124,15 @@ class Paragraphs:
         yield from self._templated(recent[-LINES:])
         if self._taken % WORDS:
             return
-        before, words = (_sample(recent[-WORDS:-BATCH]), _sample(recent[-BATCH:]))
-        new = len(words - before - self._words[0] - self._words[1])
+        before, words = _sample(recent[-WORDS:-BATCH]), _sample(recent[-BATCH:])
+        distinct = {*before, *words}
+        new = len(set(words).difference(before, *self._words))
         if self._taken % (2 * WORDS) == 0:
             self._words = (set(), self._words[0])
-        self._words[0].update(words, before)
-        if new <= _FAMILIAR * len(words):
+        self._words[0].update(distinct)
+        if len(distinct) < _REPETITIVE * (len(before) + len(words)):
+            yield from _few_words(recent[-WORDS:])
+        if new <= _FAMILIAR * len(set(words)):
             segments = list(_segments(recent))
             yield from _near_duplicate(segments)
             if self._reasoning:
@@ -134,14 +150,28 @@ class Paragraphs:
             return
         if any(one.line is Line.TABLE for one in lines):
             return
-        if sum(map(_wordless, templates)) <= MAX_CODE * len(templates):
+        if sum(_wordless(one.key) for one in lines) <= MAX_CODE * len(lines):
             facts = {"lines": len(lines), "distinct": len(templates)}
             yield _repetition(TEMPLATED, "\n".join(sorted(templates)), lines, facts)
 
 
-def _sample(sentences: list[Sentence]) -> set[str]:
+def _sample(sentences: list[Sentence]) -> list[str]:
     """Words enough to tell whether a text moves on."""
-    return set(" ".join([one.key for one in sentences[::_SAMPLED]]).split())
+    return " ".join([one.key for one in sentences[::_SAMPLED]]).split()
+
+
+def _few_words(lines: list[Sentence]) -> Iterator[Repetition]:
+    if any(one.line is not Line.PROSE for one in lines):
+        return
+    words = _NUMBER.sub("#", " ".join(one.key for one in lines)).split()
+    distinct = set(words)
+    if len(words) < MIN_WORDS or len(distinct) > MAX_WORDS * len(words):
+        return
+    if sum(_IDENTIFIER.search(word) is not None for word in distinct) > MAX_TEMPLATES:
+        return  # ever other files are named
+    if sum(_wordless(one.key) for one in lines) <= MAX_CODE * len(lines):
+        facts = {"lines": len(lines), "distinct": len(distinct)}
+        yield _repetition(FEW_WORDS, " ".join(sorted(distinct)), lines, facts)
 
 
 # --- segments --------------------------------------------------------------------------------
@@ -180,7 +210,7 @@ def _segments(sentences: list[Sentence]) -> Iterator[_Segment]:
 
 
 def _segment(group: list[Sentence]) -> _Segment:
-    words = template(" ".join(one.key for one in group)).split()
+    words = _NUMBER.sub("#", " ".join(one.key for one in group)).split()
     return _Segment(tuple(words), group[-1])
 
 
@@ -230,6 +260,8 @@ def _jaccard(one: _Trigrams, other: _Trigrams) -> float:
     return shared / (len(one) + len(other) - shared) if shared else 0.0
 
 
-def _wordless(line: str) -> bool:
-    """Nothing is said on such a line: code, or a row of numbers."""
-    return len(_LETTER.findall(line)) < MIN_LETTERS * len(line) or _SYNTAX.search(line) is not None
+def _wordless(key: str) -> bool:
+    """Nothing is said on such a line: code, or a row of numbers and ids."""
+    words = _NUMBERED.sub("", key)
+    few = len(_LETTER.findall(words)) < MIN_LETTERS * len(key)
+    return few or looks_like_code(key) or _ROW.search(key) is not None

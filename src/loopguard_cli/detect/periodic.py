@@ -60,25 +60,22 @@ class Floor(msgspec.Struct, frozen=True):
 
 SHORT_UNIT = 60
 
-_NUDGE = {
-    Matter.PROSE: Floor(3, 1_024),
-    Matter.CODE: Floor(6, 2_048),
-    Matter.DATA: Floor(6, 8_192),
-    Matter.MARKS: Floor(6, 4_096),
+_FLOORS = {
+    Matter.PROSE: (Floor(3, 1_024), Floor(4, 1_024)),
+    Matter.CODE: (Floor(6, 2_048), Floor(12, 8_192)),
+    Matter.DATA: (Floor(6, 8_192), Floor(12, 32_768)),
+    Matter.MARKS: (Floor(6, 4_096), Floor(12, 8_192)),
 }
-_ABORT = {
-    Matter.PROSE: Floor(4, 1_024),
-    Matter.CODE: Floor(12, 8_192),
-    Matter.DATA: Floor(12, 32_768),
-    Matter.MARKS: Floor(12, 8_192),
-}
-_NUDGE_SHORT = {Matter.PROSE: Floor(4, 180)}
-_ABORT_SHORT = {Matter.PROSE: Floor(10, 180)}
+"""Nudge and abort."""
+_SHORT = (Floor(4, 180), Floor(10, 180))
 
-# A run of one mark (or two, or three) is no box and no table: rulers end within a few lines.
-_RUN_OF_MARKS = 4
-_NUDGE_RUN = Floor(64, 1_024)
-_ABORT_RUN = Floor(64, 3_072)
+RUN = 3
+"""A unit of so few marks is no box and no table; rulers end within a few lines."""
+_RUN = (Floor(64, 1_024), Floor(64, 3_072))
+
+LONG_CODE = 400
+"""Rows of data are shorter, and nobody writes longer pieces of code again and again."""
+_LONG_CODE = (Floor(4, 2_048), Floor(8, 8_192))
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _CONSTANTS = re.compile(
@@ -86,8 +83,8 @@ _CONSTANTS = re.compile(
     r"|undefined|void|inf|na|px|em|rem|nop|\w)\b",
     re.IGNORECASE,
 )
-_MARKUP = re.compile(r"\|.*\||<[a-z/!]|[{}\[\]=]|;\s*$", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s", re.MULTILINE)
+_TABLE_ROW = re.compile(r"\|[^|\n]*\||^[^|\n]*\|[^|\n]*$")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 
 
@@ -168,9 +165,10 @@ class CharCycle:
         matter = self._matter
         if matter is Matter.PROSE and self._in_code(base + end - 1):
             matter = Matter.CODE
-        if _floor(_ABORT, _ABORT_SHORT, _ABORT_RUN, matter, unit).reached(unit, run):
+        nudge, abort = _floors(matter, unit)
+        if abort.reached(unit, run):
             proposes = Action.ABORT
-        elif _floor(_NUDGE, _NUDGE_SHORT, _NUDGE_RUN, matter, unit).reached(unit, run):
+        elif nudge.reached(unit, run):
             proposes = Action.NUDGE
         else:
             return None
@@ -198,23 +196,25 @@ def matter_of(unit: str) -> Matter:
     broken = any(char.isspace() for char in unit) or _UNSPACED.search(unit) is not None
     if not broken or not _LETTERS.search(_CONSTANTS.sub(" ", row)):
         return Matter.DATA
-    if (
-        looks_like_code(unit.strip())
-        or _MARKUP.search(row)
-        or (len(unit) <= SHORT_UNIT and _ITEM.search(row))
-    ):
+    if "```" in unit or "~~~" in unit:
+        return Matter.PROSE  # whole fenced blocks, not what stands in one
+    if len(unit) <= SHORT_UNIT and (_ITEM.search(row) or _TABLE_ROW.search(unit)):
         return Matter.CODE
-    return Matter.PROSE
+    begin = unit.find("\n") + 1
+    lines = [line.strip() for line in (unit[begin:] + unit[:begin]).splitlines() if line.strip()]
+    coded = sum(line.startswith("|") or looks_like_code(line.casefold()) for line in lines)
+    return Matter.CODE if 2 * coded > len(lines) else Matter.PROSE
 
 
-def _floor(
-    normal: dict[Matter, Floor], short: dict[Matter, Floor], marks: Floor, matter: Matter, unit: int
-) -> Floor:
-    if unit <= SHORT_UNIT and matter in short:
-        return short[matter]
-    if unit < _RUN_OF_MARKS and matter is Matter.MARKS:
-        return marks
-    return normal[matter]
+def _floors(matter: Matter, unit: int) -> tuple[Floor, Floor]:
+    """From when on a cycle of such units is worth a nudge, and an abort."""
+    if matter is Matter.PROSE and unit <= SHORT_UNIT:
+        return _SHORT
+    if matter is Matter.MARKS and unit <= RUN:
+        return _RUN
+    if matter is Matter.CODE and unit >= LONG_CODE:
+        return _LONG_CODE
+    return _FLOORS[matter]
 
 
 def _least(unit: int) -> int:

@@ -20,17 +20,22 @@ _WORD = re.compile(
     r"(?<![^\W_])(?!(?:[0-9a-f]{2}|[0-9a-f]{4}|[0-9a-f]{8}|[0-9a-f]{16,})(?![^\W_]))[^\W\d_][^\W_]*"
 )
 _MARK = re.compile(r"[!-@\[-`{-~]")
+_INLINE = re.compile(r"`[^`]*`")
 _SYNTAX = re.compile(r"\w\(|[=!<>-][=>]|::")
 _TERMINATED = re.compile(rf"[{OPEN}{FINAL}][{CLOSERS}]*$")
 # Sentences may name files and addresses; lines that end without a terminator are code sooner.
+_FEW_MARKS = 3
 _MOST_MARKS = {True: 0.35, False: 0.2}
 
 
 def looks_like_code(key: str) -> bool:
     """Whether a sentence or line is code, data or a log, from its punctuation and digits."""
+    if "`" in key:
+        key = _INLINE.sub("it", key)  # a sentence may name code
     ended = _TERMINATED.search(key) is not None
-    if len(_MARK.findall(key)) > _MOST_MARKS[ended] * len(key):
-        return True
+    marks = len(_MARK.findall(key))
+    if marks > _MOST_MARKS[ended] * len(key):
+        return not (ended and marks <= _FEW_MARKS)  # "(Go)." is a remark
     return not ended and (key.endswith((";", "{", ",", "=", "):")) or _SYNTAX.search(key) is not None)
 
 

@@ -16,6 +16,7 @@ RULES: dict[str, str] = {
     "repeat-reasoning": "The same reasoning was gone through {count} times in a row.",
     "char-cycle": "The same {unit} character(s) were written {count} times in a row.",
     "templated-text": "The last {count} lines are only {distinct} different ones, apart from their numbers.",
+    "few-words": "The last {count} lines are made of only {distinct} different words.",
     "near-duplicate": "{count} recent paragraphs are nearly the same.",
     "stale-reasoning": "The last {count} paragraphs of reasoning brought hardly any new words.",
     "poll-unchanged": "{tool} was polled {count} times, about every {pause_seconds} s, and nothing changed.",

@@ -16,6 +16,7 @@ RULES: dict[str, str] = {
     "repeat-reasoning": "같은 추론이 연속 {count}번 되풀이되었습니다.",
     "char-cycle": "같은 문자 {unit}개가 연속 {count}번 작성되었습니다.",
     "templated-text": "최근 {count}줄은 숫자를 제외하면 서로 다른 것이 {distinct}개뿐입니다.",
+    "few-words": "최근 {count}줄은 서로 다른 단어 {distinct}개로만 이루어져 있습니다.",
     "near-duplicate": "최근 단락 {count}개가 거의 같습니다.",
     "stale-reasoning": "최근 추론 단락 {count}개에 새로운 단어가 거의 없습니다.",
     "poll-unchanged": "{tool} 상태를 약 {pause_seconds}초 간격으로 {count}번 확인했지만 변한 것이 없습니다.",
