@@ -166,6 +166,13 @@ def test_a_session_without_a_loop_says_so() -> None:
     assert "Goals" not in page.text
 
 
+def test_hints_are_not_counted_as_loops() -> None:
+    hint = Alarm(number=1, rule="same-outcome", action="nudge", time=START, event=1, explanation="")
+    shown = Page(render(a_report(alarms=[hint]))).text
+    assert "0loops found" in shown
+    assert "1hints" in shown
+
+
 def test_a_session_that_ran_without_us_is_told_as_what_would_have_been() -> None:
     page = Page(render(a_report(hypothetical=True)))
     assert "call would have been blocked" in page.text

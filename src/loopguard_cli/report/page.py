@@ -21,6 +21,10 @@ UNDATED = 1e8
 """Unix times below are no dates: a trace that only knows how much time passed."""
 
 
+HINTS = frozenset({"nudge", "warn"})
+"""Actions that stop nothing."""
+
+
 def render(report: Report) -> str:
     """The page. Everything that comes from the session is escaped."""
     body = "\n".join(part for part in _parts(report) if part)
@@ -85,8 +89,11 @@ def _notes(report: Report) -> str:
 
 def _tiles(report: Report) -> str:
     would = "would be " if report.hypothetical else ""
+    loops = sum(alarm.action not in HINTS for alarm in report.alarms)
+    hints = len(report.alarms) - loops
     tiles = [
-        ("loops found", number(len(report.alarms)), "bad" if report.alarms else "good"),
+        ("loops found", number(loops), "bad" if loops else "good"),
+        *([("hints", number(hints), "")] if hints else []),
         (f"calls {would}blocked", number(report.blocked), ""),
         (f"turns {would}cut off", number(report.aborted), ""),
         *([("continued", number(report.continued), "")] if not report.hypothetical else []),
