@@ -13,12 +13,12 @@ from tests.report.reading import Page
 from loopguard_cli.testing.script import Call, reply, say, turn
 
 LOOPED = "Please look at the notes."
-WORKED = "Please do the chores."
+WORKED = "Please read the chores."
 WORDS = ("sweeping", "washing", "cooking", "mending", "painting")
 
 
-def working(word: str) -> Call:
-    return Call(tool="bash", args={"command": f"printf '{word} %s' done", "description": "Does one thing"})
+def reading(word: str) -> Call:
+    return Call(tool="bash", args={"command": f"cat {word}.txt", "description": "Reads"})
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +26,11 @@ def world(new_world: NewWorld) -> Iterator[World]:
     """Without a guard, one session called the same five times and another five different things."""
     turns = [
         turn(*(reply(trace("notes")) for _ in range(5)), say("I have looked."), match=LOOPED),
-        turn(*(reply(working(word)) for word in WORDS), say("All of it is done."), match=WORKED),
+        turn(*(reply(reading(word)) for word in WORDS), say("All of it is read."), match=WORKED),
     ]
     with new_world(turns) as made:
+        for word in WORDS:
+            (made.project / f"{word}.txt").write_text(f"{word} is for the one who comes first\n")
         for prompt in (LOOPED, WORKED):
             assert made.run("opencode", "run", prompt).code == 0
         assert made.count("notes") == 5
