@@ -81,6 +81,7 @@ AGENTS: dict[str, Known] = {
         "opencode opencode.exe opencode-ai opencode-linux-x64 opencode-darwin-arm64",
         "opencode-ai",
     ),
+    "acp": _known("Agent Client Protocol", "acp", "1", "claude-agent-acp codex-acp pi-acp"),
 }
 
 

@@ -17,17 +17,17 @@ Each way has one home in `runtime`: `bridges`, `hooks`, `pipes`, `screen`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
 from loopguard_cli.agents.tools import AgentTool, SlashCommand
-from loopguard_cli.core.effects import Effect, Prompt
+from loopguard_cli.core.effects import Effect, Prompt, RunAudit
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.ids import SessionId
-from loopguard_cli.core.settings import Capabilities
+from loopguard_cli.core.settings import Capabilities, Permissions
 
 
 class Form(StrEnum):
@@ -57,15 +57,6 @@ class Streams(StrEnum):
     """Ours: the adapter is `Driven`."""
     TERMINAL = "terminal"
     """A pseudo-terminal, passed through: keys can be typed, and an `OnTerminal` adapter reads along."""
-
-
-class Permissions(StrEnum):
-    """How an agent's own questions for permission are answered where they come to us."""
-
-    ASK = "ask"
-    """By the person at the terminal; refused where nobody is there."""
-    ALLOW = "allow"
-    DENY = "deny"
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,6 +212,18 @@ class Answer(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
+def answer(parts: Iterable[Outgoing | Event]) -> Answer:
+    """An `Answer` from a generator that yields what goes out and what is known, mixed."""
+    orders: list[Outgoing] = []
+    events: list[Event] = []
+    for part in parts:
+        if isinstance(part, Event):
+            events.append(part)
+        else:
+            orders.append(part)
+    return Answer(tuple(orders), tuple(events))
+
+
 # --- the adapter ------------------------------------------------------------------------------
 
 
@@ -258,6 +261,25 @@ class Adapter(Protocol):
 
     def exited(self, code: int) -> Sequence[Event]:
         """The agent's process is gone. The code of the `AgentExited` among these is the run's."""
+
+
+@runtime_checkable
+class Opened(Protocol):
+    """An agent that can be given its first prompt where the command line has none."""
+
+    opening: str
+    """Set before `Adapter.launch`; empty: there is none to give."""
+
+
+@runtime_checkable
+class Auditing(Protocol):
+    """An agent that can verify a goal in a process of its own."""
+
+    def auditor(self, environ: Mapping[str, str], audit: RunAudit) -> LaunchPlan | None:
+        """The agent once more, able to read and to do nothing else; None: `Adapter.carry_out` does it."""
+
+    def verdict(self, output: str) -> str:
+        """What the auditor said, from the standard output of its process."""
 
 
 class HookCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -159,6 +159,15 @@ PRESET_VALUES: Mapping[Preset, Mapping[str, Any]] = {
 """What a preset sets unless the user does, by dotted key. Which rules a preset has is `detect`'s to say."""
 
 
+class Permissions(StrEnum):
+    """How an agent's own questions for permission are answered where they come to us."""
+
+    ASK = "ask"
+    """By the person at the terminal; refused where nobody is there."""
+    ALLOW = "allow"
+    DENY = "deny"
+
+
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an adapter can do with its agent; policy degrades by it and says so."""
 
