@@ -79,6 +79,17 @@ def test_reasoning_and_text_are_read_alike() -> None:
     writing.write(prose(100), *["not called "] * 60)
     assert thinking.rules() == writing.rules() == ["char-cycle"]
     assert thinking.findings[0].proposes is Action.ABORT
+    assert writing.findings[0].keep_chars > 0
+    assert thinking.findings[0].keep_chars == -1, "signed reasoning must not be cut"
+
+
+def test_the_same_cycle_seen_again_may_be_aborted_unless_it_is_code() -> None:
+    limits = {}
+    for name, unit in {"prose": "I look at the model again. ", "code": "int total = value;\n"}.items():
+        writer = Writer()
+        writer.write(unit * (120 if name == "code" else 8))
+        limits[name] = [one.limit for one in writer.findings if one.rule == "char-cycle"]
+    assert limits == {"prose": [Action.ABORT], "code": [Action.NUDGE]}
 
 
 def test_the_infinity_guard_does_not_look_for_cycles() -> None:

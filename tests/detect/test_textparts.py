@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -142,5 +143,44 @@ def test_an_endless_cycle_is_found_in_an_oversized_message_all_the_same() -> Non
         writer.think(f"w{at * 7919 % 100_003} ")
     assert writer.rules() == []
     writer.think(*["and so on, "] * 60)
-    assert writer.rules() == ["char-cycle", "char-cycle"][: len(writer.rules())]
-    assert writer.rules()
+    assert set(writer.rules()) == {"char-cycle"}
+
+
+@pytest.mark.parametrize(
+    "piece", ["no end of it ", "| a. cell ", "`" * 40, "line by line\n", "> quoted ", "a.b.c.d"]
+)
+def test_what_is_kept_does_not_grow_with_what_is_written(piece: str) -> None:
+    writer = Writer()
+
+    def write(size: int) -> int:
+        for channel in Channel:
+            writer.write(*[f"{at}{piece}" for at in range(size)], channel=channel)
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        write(6_000)
+        before = write(1_000)
+        assert write(10_000) - before < 80_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_messages_parts_and_turns_are_kept_within_limits() -> None:
+    writer = Writer()
+
+    def write(size: int) -> int:
+        for at in range(size):
+            writer.turn(
+                f"prompt {at}", f"Answer {at * 7919} to it, as a sentence of its own.", tools=["read"]
+            )
+        writer.findings.clear()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        write(50)
+        before = write(50)
+        assert write(400) - before < 50_000
+    finally:
+        tracemalloc.stop()

@@ -178,7 +178,7 @@ class CharCycle:
         return Repetition(
             rule=RULE,
             proposes=proposes,
-            limit=proposes,
+            limit=Action.ABORT if matter is Matter.PROSE else proposes,
             identity=_identity(buffer[end - unit : end]),
             count=run // unit,
             events=tuple(event for offset, event in self._seen if offset > self._began),

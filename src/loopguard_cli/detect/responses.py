@@ -69,6 +69,9 @@ MAX_ANNOUNCEMENT = 200
 
 THOUGHTS = 3
 MIN_REASONING = 60
+
+REMEMBERED = 256
+"""Loops that were nudged about and are not told again."""
 _COMPARED = 4_000
 """Characters whose words are compared."""
 
@@ -111,8 +114,8 @@ class Responses(Quiet):
         self._turn = Turn("")
         self._settled = True
         self._turns: deque[Turn] = deque(maxlen=max(TURNS, self._threshold))
-        self._told: set[tuple[str, str]] = set()
-        """Soft findings are made once per loop; a hard one each time."""
+        self._told: dict[tuple[str, str], None] = {}
+        """Soft findings are made once per loop; hard ones each time."""
         self._unacted: deque[tuple[str, int]] = deque(maxlen=TEXTS)
         """Text parts since the last tool call."""
         self._answers: deque[tuple[str, int]] = deque(maxlen=self._threshold)
@@ -269,7 +272,9 @@ class Responses(Quiet):
 
     def _soft(self, rule: str, identity: str, proof: list[int], **facts: int) -> Iterator[Finding]:
         if (rule, identity) not in self._told:
-            self._told.add((rule, identity))
+            self._told[rule, identity] = None
+            if len(self._told) > REMEMBERED:
+                del self._told[next(iter(self._told))]
             yield self._finding(rule, Action.NUDGE, identity, proof, limit=Action.NUDGE, facts=facts)
 
     def _finding(

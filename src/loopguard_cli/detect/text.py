@@ -75,7 +75,7 @@ class TextRules(Quiet):
     def _open(self, message: MessageId, channel: Channel) -> MessageReading:
         prose = ProseWindow(self._threshold) if channel is Channel.TEXT else None
         paragraphs = Paragraphs(reasoning=channel is Channel.REASONING) if self._all else None
-        return MessageReading(self._session, message, prose, paragraphs, cycles=self._all)
+        return MessageReading(self._session, message, channel, prose, paragraphs, cycles=self._all)
 
 
 class MessageReading:
@@ -85,6 +85,7 @@ class MessageReading:
         self,
         session: SessionId,
         message: MessageId,
+        channel: Channel,
         prose: ProseWindow | None,
         paragraphs: Paragraphs | None,
         *,
@@ -92,6 +93,9 @@ class MessageReading:
     ) -> None:
         self._session, self._message = session, message
         self._prose, self._paragraphs, self._cycles = prose, paragraphs, cycles
+        # Stored reasoning may be signed by the provider: it is never trimmed.
+        self._trimmable = channel is Channel.TEXT
+        self._whole = True
         self._splitters: dict[PartId, Splitter] = {}
         self._followed: dict[PartId, CharCycle] = {}
 
@@ -101,7 +105,7 @@ class MessageReading:
             splitter = self._splitters[part] = Splitter(part)
             if self._cycles:
                 self._followed[part] = CharCycle(part, splitter.in_code)
-        sentences = splitter.feed(text, seq)
+        sentences = splitter.feed(text, seq) if self._whole else ()
         found = self._read(sentences, live) if sentences else []
         if self._cycles and (cycles := self._followed[part].feed(text, seq)):
             found += self._findings(cycles)
@@ -128,7 +132,10 @@ class MessageReading:
             self._paragraphs.clear()
 
     def exclude(self) -> None:
+        """From here on only cycles are looked for; what is code stays as it was last known."""
+        self.acted()
         self._prose = self._paragraphs = None
+        self._whole = False
 
     def gauges(self) -> Iterable[Gauge]:
         return self._prose.gauges() if self._prose else ()
@@ -154,7 +161,7 @@ class MessageReading:
                 facts=dict(one.facts),
                 message=self._message,
                 part=PartId(one.part),
-                keep_chars=one.keep,
+                keep_chars=one.keep if self._trimmable else -1,
             )
             for one in repetitions
         ]
