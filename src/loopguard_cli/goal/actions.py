@@ -14,6 +14,9 @@ from loopguard_cli.goal.model import STOPS, Book, Goal, Result, StopReason, shor
 from loopguard_cli.goal.records import Cleared, Focused, Kind, Payload, Resumed, Stopped
 from loopguard_cli.goal.setting import Setting
 
+STARTING = (c.Create, c.Resume, c.Focus, c.Sequence)
+"""What puts a goal into force. An edit does so only as a person's word."""
+
 
 class Actions:
     """Commands on one desk. ``person`` tells a person's word from the agent's own."""
@@ -25,6 +28,11 @@ class Actions:
 
     def perform(self, command: c.Command, now: float) -> Answer:
         """Everything but ``Clear``, which is answered only when it is durable."""
+        if isinstance(command, STARTING):
+            if self._person:
+                self._desk.barred = False
+            elif (refused := self.too_late()) is not None:
+                return refused
         match command:
             case c.Refused():
                 return refuse(command.code, command.text, errors=[[m.kind, m.flag] for m in command.mistakes])
@@ -43,6 +51,19 @@ class Actions:
             case c.Sequence():
                 return self._setting.sequence(command, now)
         raise TypeError(type(command).__name__)
+
+    def too_late(self) -> Answer | None:
+        """Why the agent can put no goal into force in the turn that runs now."""
+        if self._person or not self._desk.barred:
+            return None
+        text = "The user said stop while this turn was running. Only the user, or a later turn, can go on."
+        return refuse("stopped_by_user", text)
+
+    def used_up(self, goal: Goal) -> Answer | None:
+        """Why the agent cannot resume ``goal``."""
+        if self._person or not STOPS[goal.stop].limit:
+            return None
+        return refuse("limit_reached", "A limit was reached. Only the user can open a new budget.")
 
     # --- looking -----------------------------------------------------------------------------
 
@@ -83,6 +104,8 @@ class Actions:
         desk, goal = self._desk, self._desk.focused
         if goal is None:
             return self._no_goal()
+        if self._person:
+            desk.bar()
         desk.drop()
         desk.interrupt()
         if goal.stop is StopReason.USER_PAUSED:
@@ -105,8 +128,8 @@ class Actions:
             return Answer(
                 ok=False, reply="already_running", text="The goal is already running; nothing was reset."
             )
-        if not self._person and STOPS[goal.stop].limit:
-            return refuse("limit_reached", "A limit was reached. Only the user can open a new budget.")
+        if (refused := self.used_up(goal)) is not None:
+            return refused
         limits = options.apply(goal.limits)
         if (refused := self._setting.raised(goal.limits, limits)) is not None:
             return refused
@@ -158,6 +181,8 @@ class Actions:
     def clear(self, now: float, answer: Callable[[Answer], None]) -> None:
         """Clear everything live; the answer says whether that is durable."""
         desk = self._desk
+        if self._person:
+            desk.bar()
         desk.drop()
         desk.interrupt()
         goals = [goal.id for goal in desk.book.goals]

@@ -192,6 +192,8 @@ class Desktop:
             refused = Answer(
                 ok=False, reply="already_running", text="The goal is already running; nothing was reset."
             )
+        elif status == "resumed":
+            refused = actions.too_late() or actions.used_up(goal)
         if refused is not None:
             reply.answer(refused)
             return

@@ -86,6 +86,10 @@ class Desk:
         """Goals whose completion is being proved."""
         self.ceiling: Limits | None = None
         """What a person allowed; the agent stays below. None: nobody said anything yet."""
+        self.barred = False
+        """A person said stop in the turn that runs now: nothing it asks for puts a goal into force."""
+        self.word = MessageId("")
+        """The newest message of a person since that stop; a reply to it is a turn of its own."""
         self.aborting = False
         """The next report of an aborted turn is about our own abort."""
         self.live: EffectId | None = None
@@ -225,6 +229,11 @@ class Desk:
             self.sent, self.attempted = False, 0.0
         self.window.open(*owner)
         self.driven = self.driven or self.active is not None
+
+    def bar(self, message: MessageId | None = None) -> None:
+        """A person said stop, with ``message`` or otherwise: the turn that runs now has no say any more."""
+        if self.status is Status.BUSY or self.live is not None:
+            self.barred, self.word = True, message or MessageId("")
 
     def stop(self, reason: StopReason, now: float, status: str = "") -> bool:
         """Stop the focused goal if it is active: the first reason stays. Tells whether it was."""

@@ -167,6 +167,8 @@ class GoalSession:
             case UserSpoke():
                 self._spoken(event, now)
             case ReplyStarted() if not event.summary:
+                if desk.word and event.answers == desk.word:
+                    desk.barred = False
                 self._runs_under(event.agent, event.model, event.variant)
             case ReplyFinished() if event.error or event.aborted:
                 self._broken(event.error, "", now, aborted=event.aborted)
@@ -180,6 +182,7 @@ class GoalSession:
                 desk.agent = event.agent
                 desk.read_only_agent = event.agent if event.read_only else ""
             case PermissionAnswered(allowed=False):
+                desk.bar()
                 desk.stop(StopReason.PERMISSION_REJECTED, now)
             case FilesChanged():
                 desk.changes += 1
@@ -202,7 +205,7 @@ class GoalSession:
         if event.status is not Status.IDLE:
             return
         desk.turn.end()
-        desk.aborting = False
+        desk.aborting = desk.barred = False
         if desk.live_settled:
             desk.live = None
         if desk.driving:
@@ -228,9 +231,12 @@ class GoalSession:
         free, desk.first_message_free = desk.first_message_free, False
         desk.spoken = True
         desk.handoff_reply_due = ""
+        desk.word = event.message
         if free:
             desk.drop()
         elif desk.settings.pause_on_message:
+            if desk.active is not None:
+                desk.bar(event.message)
             desk.stop(StopReason.USER_INTERVENTION, now)
         elif desk.step is not None and desk.step.stage == "waiting":
             desk.drop()
@@ -250,6 +256,8 @@ class GoalSession:
         if aborted and desk.aborting:
             return
         said = shorten(f"{name}: {text}" if text else name, 240)
+        if aborted:
+            desk.bar()
         desk.stop(StopReason.USER_INTERRUPTED if aborted else StopReason.PROVIDER_ERROR, now, said)
 
     def _usage(self, event: UsageReported, now: float) -> None:
