@@ -110,3 +110,17 @@ def test_a_damaged_file_stops_every_command_that_needs_settings(cli: Cli, projec
     assert done.returncode == 2
     assert done.stderr.startswith(f"loopguard: {project}/loopguard.toml:2: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_what_a_project_may_not_name_is_refused_there_and_told_where_it_stands(
+    cli: Cli, project: Path
+) -> None:
+    home = str(project.parent / "xdg")
+    done = cli("config", "set", "notify.command", "say", XDG_CONFIG_HOME=home)
+    assert done.returncode == 2
+    assert "--user" in done.stderr
+    assert cli("config", "set", "notify.command", "say", "--user", XDG_CONFIG_HOME=home).returncode == 0
+    (project / "loopguard.toml").write_text("[notify]\ncommand = 'evil'\n")
+    shown = cli("config", "show", "notify.command", XDG_CONFIG_HOME=home)
+    assert shown.stdout.split()[1] == "say"
+    assert f"{project}/loopguard.toml:2: notify.command ignored" in shown.stderr

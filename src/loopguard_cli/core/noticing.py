@@ -59,9 +59,10 @@ class NotifySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     desktop: bool = True
     """Show a notice on the desktop, where there is one."""
     command: str = ""
-    """A command to run for each notice; it gets the notice as JSON on standard input."""
+    """A command to run for each notice; it gets the notice as JSON on standard input. Not taken from
+    project files."""
     webhook: str = ""
-    """An http or https address to which each notice is posted as JSON."""
+    """An http or https address to which each notice is posted as JSON. Not taken from project files."""
     min_seconds: Annotated[float, Meta(ge=0)] = 60.0
     """Least time between two notices of one topic and session."""
     max_per_hour: Annotated[int, Meta(ge=1, le=1000)] = 20

@@ -18,7 +18,8 @@ class OtelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     enabled: bool = False
     """Export; where to is told by the usual variables (OTEL_EXPORTER_OTLP_ENDPOINT and relatives)."""
     endpoint: str = ""
-    """Base address of the collector, instead of the variable; for example http://localhost:4318."""
+    """Base address of the collector, instead of the variable; for example http://localhost:4318. Not taken
+    from project files."""
 
 
 class Names:

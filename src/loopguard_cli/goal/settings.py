@@ -77,7 +77,7 @@ class GoalSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     audit: Audit = Audit.NONE
     """Who looks at a completion besides the evidence gate and the checks."""
     audit_command: str = ""
-    """The auditor's command line, for ``audit = "command"``."""
+    """The auditor's command line, for ``audit = "command"``. Not taken from project files."""
     audit_timeout: Seconds = 120.0
     """Seconds an audit may take."""
     audit_on_failure: OnFailure = OnFailure.REJECT

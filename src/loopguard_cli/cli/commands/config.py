@@ -61,6 +61,8 @@ def show(
     from loopguard_cli.errors import ConfigError
 
     loaded = load_for(_project(), assignments=assignments or ())
+    for line in loaded.ignored:
+        typer.echo(f"note: {line}", err=True)
     rows = _rows(loaded)
     if key:
         rows = [row for row in rows if row[0] == key or row[0].startswith(f"{key}.")]
@@ -86,8 +88,11 @@ def set_value(
     local: ToLocal = False,
 ) -> None:
     """Change one setting, by default in the project's loopguard.toml. A live run takes it up at once."""
-    from loopguard_cli.config import write
+    from loopguard_cli.config import schema, write
+    from loopguard_cli.errors import ConfigError
 
+    if not user and key in schema.PERSONAL:
+        raise ConfigError(f"{key} is not taken from project files", "write it into your own with --user")
     path = _target(user=user, local=local)
     written = write.assign(path, key, value)
     typer.echo(f"{key} = {_shown(written)} ({path})")
