@@ -62,7 +62,7 @@ def settle_lease(path: Path, leases: Leases, wish: TakeLease, now: float) -> Lea
             return LeaseSettled(session=wish.session, effect=wish.effect, ok=False, error=refusal.text)
         stored = stored_goals(path)
     except StoreError as error:
-        return LeaseSettled(session=wish.session, effect=wish.effect, ok=False, error=str(error))
+        return LeaseSettled(session=wish.session, effect=wish.effect, ok=False, error=str(error), unsafe=True)
     known = wish.session in stored.books()
     records = (stored.snapshot(wish.session, now),) if known else ()
     return LeaseSettled(session=wish.session, effect=wish.effect, ok=True, records=records)
