@@ -57,12 +57,12 @@ def test_of_two_runs_one_gets_the_goals_that_wait(state: Path) -> None:
     mine, other = Leases(state, run="mine"), Leases(state, run="other")
     assert settle_lease(state, mine, take(WAITING), 5.0).ok
     refused = settle_lease(state, other, take(WAITING), 5.0)
-    assert (refused.ok, refused.records) == (False, ())
+    assert (refused.ok, refused.unsafe, refused.records) == (False, False, ())
     assert "another loopguard drives this session" in refused.error
 
 
 def test_trouble_with_the_folder_is_told_as_such(state: Path, tmp_path: Path) -> None:
     (state / "leases").symlink_to(tmp_path)
     settled = settle_lease(state, Leases(state, run="mine"), take(SESSION), 5.0)
-    assert not settled.ok
+    assert (settled.ok, settled.unsafe) == (False, True)
     assert "not a folder of ours" in settled.error

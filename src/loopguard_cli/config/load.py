@@ -15,7 +15,6 @@ from loopguard_cli.config.sources import Entry, Source
 from loopguard_cli.core.settings import PRESET_VALUES, Preset
 from loopguard_cli.errors import ConfigError
 
-
 NOT_HERE = "only a file of yours may name programs and addresses; use 'loopguard config set --user'"
 
 
