@@ -33,9 +33,7 @@ class AgentTool(msgspec.Struct, frozen=True, kw_only=True):
         null, an empty value or zero.
         """
         return {
-            name: value
-            for name, value in arguments.items()
-            if name not in self.optional or not _empty(value)
+            name: value for name, value in arguments.items() if name not in self.optional or not _empty(value)
         }
 
 
@@ -105,6 +103,8 @@ def goal_command(name: str = "goal") -> SlashCommand:
     """The command for goals, under the name that the person chose for it."""
     return SlashCommand(name=name, description="loopguard: set, show or steer the goal of this session")
 
+
+GOAL = goal_command()
 
 _GUARD_COMMANDS: dict[str, tuple[str, dict[str, Any]]] = {
     "": ("guard.status", {}),

@@ -23,6 +23,8 @@ def may(surface: Surface, operation: str) -> bool:
     match surface:
         case Surface.CLI | Surface.SLASH:
             return True
+        case Surface.FILE:
+            return operation == "guard.settings"
         case Surface.TOOL:
             return operation in AGENT_TOOLS
         case Surface.INSIDE:

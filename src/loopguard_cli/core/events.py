@@ -56,6 +56,8 @@ class Surface(StrEnum):
     """The model, by an agent tool."""
     INSIDE = "inside"
     """The control socket, but from within the agent's own process tree: never trusted."""
+    FILE = "file"
+    """A settings file that changed; whoever asks has made sure that it only tightens."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):

@@ -108,7 +108,13 @@ def _mode(hub: Hub, asked: Asked, _now: float) -> Iterator[Effect]:
 
 
 def _settings(hub: Hub, asked: Asked, _now: float) -> Iterator[Effect]:
-    """``{"guard": {...}}``: the whole new ``[guard]`` table, already merged by the caller."""
+    """``{"guard": {...}}``: the whole new ``[guard]`` table, already merged by the caller.
+
+    ``{"error": text}``: why the caller has none.
+    """
+    if error := asked.arguments.get("error"):
+        yield _no(asked, "bad_settings", str(error))
+        return
     try:
         settings = msgspec.convert(asked.arguments.get("guard"), GuardSettings)
     except msgspec.ValidationError as error:

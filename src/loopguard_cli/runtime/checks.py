@@ -7,16 +7,24 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
+from loopguard_cli.agents.base import LaunchPlan
 from loopguard_cli.core.effects import RunAudit, RunCheck
 from loopguard_cli.core.events import AuditFinished, CheckFinished, Event
 from loopguard_cli.core.ids import EffectId
+from loopguard_cli.runtime import tree
 
 TAIL_BYTES = 8 << 10
 """How much of a program's output is kept, from its end."""
+
+READ_BYTES = 1 << 20
+"""The same, of an auditor whose output has yet to be read."""
+
+LAST_WORDS_SECONDS = 1.0
+"""For the output of a program that has ended; a process outside its group may still hold it open."""
 
 Post = Callable[[Iterable[Event]], None]
 
@@ -35,6 +43,10 @@ class Jobs:
     def audit(self, effect: RunAudit) -> None:
         self._start(effect.effect, self._audit(effect))
 
+    def audit_by(self, effect: RunAudit, plan: LaunchPlan, read: Callable[[str], str]) -> None:
+        """Have a process of the agent's own verify. ``read``: what it said, from its standard output."""
+        self._start(effect.effect, self._audit_by(effect, plan, read))
+
     def cancel(self, effect: EffectId) -> None:
         if task := self._tasks.pop(effect, None):
             task.cancel()
@@ -52,70 +64,98 @@ class Jobs:
 
     async def _check(self, effect: RunCheck) -> None:
         before = time.monotonic()
-        code, tail, error = await self._run(effect.command, b"", effect.timeout, effect.directory)
+        done = await self._run(effect.command, b"", effect.timeout, directory=effect.directory)
         self._post(
             [
                 CheckFinished(
                     session=effect.session,
                     effect=effect.effect,
-                    exit_code=code,
-                    error=error,
-                    tail=tail,
+                    exit_code=done.code,
+                    error=done.error,
+                    tail=done.tail,
                     seconds=time.monotonic() - before,
                 )
             ]
         )
 
     async def _audit(self, effect: RunAudit) -> None:
-        if not effect.command:
-            error = "this agent offers no auditor of its own; set an external one"
-            self._post([AuditFinished(session=effect.session, effect=effect.effect, error=error)])
-            return
         payload = json.dumps({**effect.payload, "prompt": effect.prompt}).encode()
-        code, tail, error = await self._run(effect.command, payload, effect.timeout, "")
+        done = await self._run(effect.command, payload, effect.timeout)
         self._post(
             [
                 AuditFinished(
                     session=effect.session,
                     effect=effect.effect,
-                    reply=tail,
-                    error=error,
-                    approved=None if code is None else code == 0,
-                    reason=tail.strip()[-500:],
+                    reply=done.tail,
+                    error=done.error,
+                    approved=None if done.code is None else done.code == 0,
+                    reason=done.tail.strip()[-500:],
                 )
             ]
         )
 
+    async def _audit_by(self, effect: RunAudit, plan: LaunchPlan, read: Callable[[str], str]) -> None:
+        environ = {**os.environ, **plan.environment}
+        done = await self._run(
+            plan.argv, plan.stdin or b"", effect.timeout, environ=environ, complaints=False, keep=READ_BYTES
+        )
+        error = done.error or (f"the auditor exited with {done.code}" if done.code else "")
+        reply = "" if error else read(done.tail)
+        self._post([AuditFinished(session=effect.session, effect=effect.effect, reply=reply, error=error)])
+
     async def _run(
-        self, command: str, stdin: bytes, timeout: float, directory: str
-    ) -> tuple[int | None, str, str]:
-        """Exit code (None: none), the end of its output, and what went wrong."""
+        self,
+        command: str | Sequence[str],
+        stdin: bytes,
+        timeout: float,
+        *,
+        directory: str = "",
+        environ: Mapping[str, str] | None = None,
+        complaints: bool = True,
+        keep: int = TAIL_BYTES,
+    ) -> _Done:
+        """Run a shell command or a program to its end, and end whatever of it is left then."""
+        argv = ["/bin/sh", "-c", command] if isinstance(command, str) else command
         try:
-            process = await asyncio.create_subprocess_shell(
-                command,
-                stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                cwd=directory or None,
-                start_new_session=True,
-            )
-        except OSError as error:
-            return None, "", (error.strerror or str(error)).lower()
-        self.pids.add(process.pid)
+            with tree.starting():
+                process = await asyncio.create_subprocess_exec(
+                    *argv,
+                    stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.STDOUT if complaints else asyncio.subprocess.DEVNULL,
+                    cwd=directory or None,
+                    env=environ,
+                    start_new_session=True,
+                )
+                self.pids.add(process.pid)
+        except OSError as failure:
+            return _Done(None, "", (failure.strerror or str(failure)).lower())
         tail = bytearray()
+        talk = asyncio.ensure_future(_talk(process, stdin, tail, keep))
+        error = ""
         try:
-            await asyncio.wait_for(_talk(process, stdin, tail), timeout)
+            await asyncio.wait_for(process.wait(), timeout)
         except TimeoutError:
-            return None, _text(tail), f"timed out after {timeout:g} s"
+            error = f"timed out after {timeout:g} s"
         finally:
+            # A child that it left behind holds the output open; what it would still say is not asked for.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+            await asyncio.wait([talk], timeout=LAST_WORDS_SECONDS)
+            talk.cancel()
             self.pids.discard(process.pid)
-        return process.returncode, _text(tail), ""
+        return _Done(None if error else process.returncode, tail.decode(errors="replace"), error)
 
 
-async def _talk(process: asyncio.subprocess.Process, stdin: bytes, tail: bytearray) -> None:
+class _Done(NamedTuple):
+    code: int | None
+    """None: it could not be started, or did not end in time; ``error`` tells."""
+    tail: str
+    """The end of its output."""
+    error: str
+
+
+async def _talk(process: asyncio.subprocess.Process, stdin: bytes, tail: bytearray, keep: int) -> None:
     if process.stdin is not None:
         with suppress(ConnectionError):
             process.stdin.write(stdin)
@@ -124,9 +164,4 @@ async def _talk(process: asyncio.subprocess.Process, stdin: bytes, tail: bytearr
     assert process.stdout is not None
     while chunk := await process.stdout.read(1 << 16):
         tail += chunk
-        del tail[:-TAIL_BYTES]
-    await process.wait()
-
-
-def _text(tail: bytearray) -> str:
-    return tail.decode(errors="replace")
+        del tail[:-keep]

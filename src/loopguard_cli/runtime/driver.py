@@ -7,27 +7,38 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from loopguard_cli import __version__
-from loopguard_cli.agents.base import Adapter, BridgeAddress, Form, Hooked, LaunchPlan
-from loopguard_cli.core.effects import Prompt, Record, Respond
-from loopguard_cli.core.events import AgentConnected, AgentDisconnected, AgentExited, Event
+from loopguard_cli.agents.base import Adapter, BridgeAddress, Form, Hooked, LaunchPlan, Opened
+from loopguard_cli.core.effects import Effect, Prompt, Record, Respond
+from loopguard_cli.core.events import (
+    AgentConnected,
+    AgentDisconnected,
+    AgentExited,
+    Asked,
+    Event,
+    Surface,
+)
+from loopguard_cli.core.ids import RequestId
 from loopguard_cli.core.records import RunEnded, RunStarted
 from loopguard_cli.core.settings import GuardSettings
+from loopguard_cli.errors import UsageError
 from loopguard_cli.runtime import tree
 from loopguard_cli.runtime.bridges import BridgeServer
 from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
 from loopguard_cli.runtime.clock import Clock
 from loopguard_cli.runtime.control_server import ControlServer
+from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.notices import Notices
 from loopguard_cli.runtime.perform import Performer, Store
 from loopguard_cli.runtime.private import PrivateFolder
 from loopguard_cli.runtime.process import Process, start
 from loopguard_cli.runtime.recording import Recording
+from loopguard_cli.runtime.reload import Reload
 from loopguard_cli.runtime.signals import Signals
 from loopguard_cli.runtime.supervisor import Brain, Supervisor
 from loopguard_cli.runtime.terminal import Terminal
@@ -47,6 +58,15 @@ EXIT_SECONDS = 10.0
 GRACE_SECONDS = 3.0
 """Between asking an agent to end and making it."""
 
+_GOAL = RequestId("start.goal")
+
+
+class Chore(NamedTuple):
+    """Something small to be done again and again while the run lasts."""
+
+    seconds: float
+    do: Callable[[], Iterable[Event | Effect]]
+
 
 class Plan(msgspec.Struct, kw_only=True):
     """What a run is made of. All of it decided before anything is started."""
@@ -61,6 +81,11 @@ class Plan(msgspec.Struct, kw_only=True):
     """Folder for our sockets; None: loopback ports."""
     store: Store | None = None
     recording: Recording | None = None
+    goals: GoalKeeper | None = None
+    goal: str = ""
+    """A goal to be set before the agent starts, in the grammar of ``/goal set``."""
+    reload: Reload | None = None
+    chores: Sequence[Chore] = ()
     clock: Clock = msgspec.field(default_factory=Clock)
     hello_seconds: float = HELLO_SECONDS
 
@@ -83,6 +108,8 @@ class Run:
         self._connected = asyncio.Event()
         """The present agent process has given a sign of life to its adapter."""
         self._signals = Signals(self._terminal, self._jobs, self._give_up)
+        self._refusal = ""
+        """Why the goal of the command line is not set."""
         self._guarded = False
         self._signalled = 0
         """The signal that is to end the run."""
@@ -100,8 +127,7 @@ class Run:
         await self._bridges.open(plan.sockets / f"{plan.run}.agent" if plan.sockets else None)
         await self._control.open(plan.sockets / f"{plan.run}.sock" if plan.sockets else None)
         await self._open_hooks()
-        launch = self._adapter.launch(plan.environ, self._invite())
-        self._notices = Notices(screen=launch.form is Form.SCREEN)
+        self._notices = Notices()
         self._performer = Performer(
             adapter=self._adapter,
             channels=self._channels,
@@ -109,24 +135,64 @@ class Run:
             notices=self._notices,
             jobs=self._jobs,
             reply=self._reply,
+            goals=plan.goals,
+            environ=plan.environ,
         )
         self._supervisor = Supervisor(plan.hub, self._performer, plan.clock, plan.recording)
-        listening()
-        tree.adopt_orphans()
-        self._signals.watch()
+        chores: list[asyncio.Task[None]] = []
         try:
+            launch = self._prepare()
+            listening()
+            tree.adopt_orphans()
+            self._signals.watch()
+            chores += [asyncio.create_task(self._repeat(chore)) for chore in plan.chores]
             return await self._live(launch)
         finally:
+            for task in chores:
+                task.cancel()
             await self._clean_up()
+
+    def _prepare(self) -> LaunchPlan:
+        """Everything that can still be refused. Raises LoopguardError."""
+        plan = self._plan
+        if plan.goal:
+            self._set_goal(plan.goal)
+        if plan.goals is not None and isinstance(self._adapter, Opened):
+            self._adapter.opening = plan.goals.goals.opening(plan.clock.now())
+        launch = self._adapter.launch(plan.environ, self._invite())
+        self._notices.screen = launch.form is Form.SCREEN
+        return launch
+
+    def _set_goal(self, text: str) -> None:
+        """As by a command before the first event; it waits for the agent's first session."""
+        arguments = {"verb": "set", "text": text}
+        asked = Asked(request=_GOAL, operation="goal.command", arguments=arguments, surface=Surface.CLI)
+        self._post([asked])
+        if self._refusal:
+            raise UsageError(self._refusal.replace("\n", "; "), "see 'loopguard goal set --help'")
+
+    async def _repeat(self, chore: Chore) -> None:
+        while True:
+            await asyncio.sleep(chore.seconds)
+            for found in chore.do():
+                if isinstance(found, Effect):
+                    self._post(self._performer(found, self._plan.clock.now()))
+                else:
+                    self._post([found])
 
     def _post(self, events: Iterable[Event]) -> None:
         events = tuple(events)
+        if self._plan.reload is not None:
+            events = tuple(map(self._plan.reload.meant, events))
         if any(isinstance(event, AgentConnected) for event in events):
             self._connected.set()
         self._supervisor.post(events)
 
     def _reply(self, answer: Respond) -> bool:
         console = self._channels.console
+        if answer.request == _GOAL:
+            self._refusal = "" if answer.ok else answer.text
+            return True
         return self._control.reply(answer) or (console is not None and console.reply(answer))
 
     async def _open_hooks(self) -> None:
@@ -154,11 +220,18 @@ class Run:
             self._performer.next_prompt = None
             code = await self._once(self._adapter.relaunch(plan.environ, self._invite(), prompt))
         ending = self._performer.ending
-        if ending is not None and launch.form is Form.ONE_SHOT and not self._signalled:
-            code = ending.code
+        if launch.form is Form.ONE_SHOT and not self._signalled:
+            code = self._verdict(code)
         reason = ending.reason if ending is not None else ""
         self._performer(Record(record=RunEnded(code=code, reason=reason), sync=True), plan.clock.now())
         return code
+
+    def _verdict(self, code: int) -> int:
+        """The exit status of a one-shot run whose agent ended with ``code``."""
+        if self._performer.ending is not None:
+            return self._performer.ending.code
+        of_goals = self._plan.goals.goals.exit_code() if self._plan.goals is not None else None
+        return code if of_goals is None else of_goals
 
     def _record_start(self, launch: LaunchPlan) -> None:
         started = RunStarted(
@@ -224,7 +297,7 @@ class Run:
         while not self._signalled and self._performer.ending is None:
             if self._performer.next_prompt is not None:
                 return self._performer.next_prompt
-            if not _pending(self._plan.hub):
+            if not self._plan.hub.pending():
                 return None
             self._supervisor.changed.clear()
             await self._supervisor.changed.wait()
@@ -259,7 +332,7 @@ class Run:
         await process.child.end(GRACE_SECONDS)
 
     def _done_with(self, process: Process) -> bool:
-        ending = self._performer.ending is not None or not _pending(self._plan.hub)
+        ending = self._performer.ending is not None or not self._plan.hub.pending()
         return bool(self._signalled) or (process.over and ending)
 
     async def _until(self, holds: Callable[[], bool]) -> None:
@@ -281,6 +354,8 @@ class Run:
         await self._jobs.close()
         await tree.end_all(self._mark)
         self._supervisor.close()
+        if self._plan.goals is not None:
+            self._plan.goals.close()
         if self._hooks is not None:
             self._hooks.close()
         await self._bridges.close()
@@ -290,12 +365,6 @@ class Run:
         self._terminal.close()
         self._notices.finish(guarded=self._guarded)
         self._signals.close()
-
-
-def _pending(hub: Any) -> bool:
-    """The hub will still do something without further word from outside (a recovery, a goal)."""
-    recovering = any(guard.recovery.active for guard in hub.sessions.values())
-    return recovering or (hub.goals is not None and any(hub.goals.drives(s) for s in hub.sessions))
 
 
 def nested_in(environ: Mapping[str, str]) -> str:

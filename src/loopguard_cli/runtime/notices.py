@@ -21,8 +21,9 @@ KEPT = 20
 class Notices:
     """Standard error, its rules, and the summary."""
 
-    def __init__(self, *, screen: bool) -> None:
-        self._screen = screen
+    def __init__(self, *, screen: bool = False) -> None:
+        self.screen = screen
+        """The agent owns it."""
         self.write: Callable[[str], None] = write
         """How a line gets out; a console that is in the middle of one has its own way."""
         self._kept: deque[str] = deque(maxlen=KEPT)
@@ -30,7 +31,7 @@ class Notices:
 
     def say(self, text: str) -> None:
         """One line, at once, or at the end where the agent owns the screen."""
-        if self._screen:
+        if self.screen:
             self._kept.append(text)
         else:
             self.write(text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from loopguard_cli.agents.base import Adapter
+from loopguard_cli.agents.base import Adapter, Auditing
 from loopguard_cli.core.effects import (
     Abort,
     AnswerGate,
@@ -21,14 +21,16 @@ from loopguard_cli.core.effects import (
     RunAudit,
     RunCheck,
     SetContext,
+    TakeLease,
     Tell,
     Trim,
 )
-from loopguard_cli.core.events import EffectSettled, Event
+from loopguard_cli.core.events import AuditFinished, EffectSettled, Event, LeaseSettled
 from loopguard_cli.core.records import Record as LedgerRecord
 from loopguard_cli.errors import StoreError
 from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
+from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.notices import Notices
 
 
@@ -50,6 +52,8 @@ class Performer:
         notices: Notices,
         jobs: Jobs,
         reply: Callable[[Respond], bool],
+        goals: GoalKeeper | None,
+        environ: Mapping[str, str],
     ) -> None:
         self._adapter = adapter
         self._channels = channels
@@ -57,6 +61,8 @@ class Performer:
         self._notices = notices
         self._jobs = jobs
         self._reply = reply
+        self._goals = goals
+        self._environ = environ
         self._store_failed = False
         self.next_prompt: Prompt | None = None
         """With what a one-shot agent is to be started again."""
@@ -67,6 +73,8 @@ class Performer:
         match effect:
             case Record():
                 return self._record(effect)
+            case Prompt(purpose=Purpose.CONTINUATION | Purpose.HANDOFF) if lost := self._lost(effect):
+                return (lost,)
             case Prompt() if self._adapter.capabilities.respawn and effect.purpose is not Purpose.NUDGE:
                 self.next_prompt = effect
                 return ()
@@ -74,13 +82,14 @@ class Performer:
                 if self.next_prompt is not None and self.next_prompt.effect == effect.effect:
                     self.next_prompt = None
                 self._jobs.cancel(effect.effect)
-                return ()
+                return self._steer(effect)
             case RunCheck():
                 self._jobs.check(effect)
                 return ()
             case RunAudit():
-                self._jobs.audit(effect)
-                return ()
+                return self._audit(effect)
+            case TakeLease():
+                return (self._lease(effect, now),)
             case EndRun():
                 self.ending = self.ending or effect
                 return ()
@@ -100,6 +109,28 @@ class Performer:
         answer = self._adapter.carry_out(effect)
         self._channels.send(answer.orders)
         return answer.events
+
+    def _lost(self, prompt: Prompt) -> LeaseSettled | None:
+        return self._goals.lost(prompt.session) if self._goals is not None else None
+
+    def _lease(self, wish: TakeLease, now: float) -> Event:
+        if self._goals is None:
+            return LeaseSettled(session=wish.session, effect=wish.effect, ok=False, error="no goals here")
+        return self._goals.take(wish, now)
+
+    def _audit(self, audit: RunAudit) -> Sequence[Event]:
+        if audit.command:
+            self._jobs.audit(audit)
+            return ()
+        if isinstance(self._adapter, Auditing) and (plan := self._adapter.auditor(self._environ, audit)):
+            self._jobs.audit_by(audit, plan, self._adapter.verdict)
+            return ()
+        answer = self._adapter.carry_out(audit)
+        self._channels.send(answer.orders)
+        if answer.orders or answer.events:
+            return answer.events
+        error = "this agent offers no auditor of its own; set an external one"
+        return (AuditFinished(session=audit.session, effect=audit.effect, error=error),)
 
     def _tell(self, tell: Tell) -> Sequence[Event]:
         answer = self._adapter.carry_out(tell)

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path, PurePath
 
 import msgspec
 
 from loopguard_cli.agents import choose
 from loopguard_cli.agents.base import Setup
-from loopguard_cli.agents.tools import GUARD_TOOLS, LOOP_GUARD
+from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS, LOOP_GUARD, goal_command
 from loopguard_cli.config.load import load_for
-from loopguard_cli.core.settings import Mode
+from loopguard_cli.core.records import GoalRecord
+from loopguard_cli.core.settings import Mode, Permissions
 from loopguard_cli.errors import AgentNotExecutable, AgentNotFound
 from loopguard_cli.runtime.assemble import make_hub
 from loopguard_cli.runtime.clock import Clock
-from loopguard_cli.runtime.driver import Plan, Run, nested_in, replace_by
+from loopguard_cli.runtime.driver import Chore, Plan, Run, nested_in, replace_by
+from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.notices import write
 from loopguard_cli.runtime.recording import Recording
+from loopguard_cli.runtime.reload import LOOK_SECONDS, Reload
 from loopguard_cli.store import runs
 from loopguard_cli.store.folder import Folder
+from loopguard_cli.store.lease import HEARTBEAT_SECONDS
 from loopguard_cli.store.ledger import Ledger
 from loopguard_cli.store.paths import project_folder, runtime_path, state_path
 
 LOOPBACK = "LOOPGUARD_LOOPBACK"
 """Set: talk over loopback ports although there are Unix sockets."""
+
+TRANSCRIPT = "LOOPGUARD_TRANSCRIPT"
+"""A file for everything that the adapter is told; for people who write adapters."""
 
 _SOCKET_PATH_BYTES = 100
 """The shortest limit of the systems we know is 104."""
@@ -39,8 +48,11 @@ class Options(msgspec.Struct, kw_only=True):
 
     argv: Sequence[str]
     agent: str = ""
+    permissions: Permissions = Permissions.ASK
     record: Path | None = None
     assignments: Sequence[str] = ()
+    goal: str = ""
+    """A goal to be set before the agent starts, in the grammar of ``/goal set``."""
 
 
 def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
@@ -49,30 +61,58 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         write(f"already inside the guarded run {outer}; starting {options.argv[0]} without a second guard")
         return _instead(options.argv)
     project = project_folder(Path.cwd())
-    settings = load_for(project, assignments=options.assignments, environ=environ).settings
-    guarded = settings.guard.mode is not Mode.OFF
+    loaded = load_for(project, assignments=options.assignments, environ=environ)
+    settings = loaded.settings
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
     setup = Setup(
         argv=tuple(options.argv),
-        tools=GUARD_TOOLS if guarded else (),
-        commands=(LOOP_GUARD,),
+        tools=(*(GUARD_TOOLS if settings.guard.mode is not Mode.OFF else ()), *GOAL_TOOLS),
+        commands=(LOOP_GUARD, goal_command(settings.goal.command_name)),
         directory=str(Path.cwd()),
-        interactive=sys.stdin.isatty() and sys.stdout.isatty(),
+        interactive=interactive,
+        permissions=options.permissions,
     )
     adapter = choose(setup, options.agent)
+    if transcript := environ.get(TRANSCRIPT):
+        from loopguard_cli.runtime.transcribing import transcribed
+
+        adapter = transcribed(adapter, setup, Path(transcript))
     clock = Clock()
     state = state_path(project, environ=environ)
     run_id = runs.new_run_id()
     sockets = _sockets(run_id, environ)
+    keeper = GoalKeeper(
+        state,
+        run=run_id,
+        settings=settings.goal,
+        capabilities=adapter.capabilities,
+        salt=secrets.token_hex(4),
+    )
     with ExitStack() as stack:
-        store = stack.enter_context(Ledger.open(state, run=run_id))
+        live = partial(_restated, keeper, clock)
+        store = stack.enter_context(Ledger.open(state, run=run_id, live=live))
+        stack.callback(keeper.close)
+        for problem in store.found:
+            write(f"{problem.file}: {problem.reason}; it was put aside and a new ledger begun")
+        if bad := keeper.restore():
+            write(f"{bad} records about goals could not be made out")
         recording = None
         if options.record is not None:
             recording = Recording(options.record, agent=adapter.name, started=clock.started)
             stack.callback(recording.close)
+        hub = make_hub(settings.guard, adapter.capabilities, goals=keeper.goals)
+        reload = Reload(
+            project,
+            loaded,
+            assignments=options.assignments,
+            environ=environ,
+            present=lambda: hub.settings,
+            goals=keeper.goals.reconfigure,
+        )
         plan = Plan(
             run=run_id,
             adapter=adapter,
-            hub=make_hub(settings.guard, adapter.capabilities),
+            hub=hub,
             settings=settings.guard,
             environ=dict(environ),
             argv0=PurePath(options.argv[0]).name,
@@ -80,8 +120,16 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
             store=store,
             recording=recording,
             clock=clock,
+            goals=keeper,
+            goal=options.goal,
+            reload=reload,
+            chores=(Chore(HEARTBEAT_SECONDS, keeper.beat), Chore(LOOK_SECONDS, reload.look)),
         )
         return asyncio.run(_drive(plan, project, state))
+
+
+def _restated(keeper: GoalKeeper, clock: Clock) -> Sequence[GoalRecord]:
+    return keeper.restated(clock.now())
 
 
 async def _drive(plan: Plan, project: Path, state: Path) -> int:

@@ -30,6 +30,8 @@ class Brain(Protocol):
 
     def tick(self, now: float) -> list[Effect]: ...
 
+    def pending(self) -> bool: ...
+
 
 class Supervisor:
     """One run's event queue and its one timer."""

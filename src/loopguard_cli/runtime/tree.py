@@ -11,8 +11,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,10 +39,24 @@ def adopt_orphans() -> bool:
         return False
 
 
+_being_started = 0
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """While a child of our own is being started, no orphan is collected: its number is not known yet."""
+    global _being_started
+    _being_started += 1
+    try:
+        yield
+    finally:
+        _being_started -= 1
+
+
 def reap(spare: Iterable[int]) -> None:
     """Collect ended orphans; ``spare``: children that somebody else waits for."""
     spared = set(spare)
-    while True:
+    while not _being_started:
         try:
             found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
@@ -53,11 +67,11 @@ def reap(spare: Iterable[int]) -> None:
             os.waitpid(found.si_pid, os.WNOHANG)
 
 
-def survivors(mark: str, spare: Iterable[int] = ()) -> list[psutil.Process]:
-    """What still runs of this run, ourselves and ``spare`` excepted."""
+def survivors(mark: str, spare: Collection[int] = ()) -> list[psutil.Process]:
+    """What still runs of this run; ourselves, ``spare`` and what is below those excepted."""
     import psutil
 
-    spared = {os.getpid(), *spare}
+    spared = {os.getpid(), *spare, *_below(spare)}
     found = {process.pid: process for process in psutil.Process().children(recursive=True)}
     if sys.platform != "linux":
         for process in psutil.process_iter():
@@ -65,6 +79,16 @@ def survivors(mark: str, spare: Iterable[int] = ()) -> list[psutil.Process]:
                 if process.environ().get(MARK) == mark:
                     found[process.pid] = process
     return [p for p in found.values() if p.pid not in spared and _runs(p)]
+
+
+def _below(pids: Iterable[int]) -> set[int]:
+    import psutil
+
+    found: set[int] = set()
+    for pid in pids:
+        with suppress(psutil.Error):
+            found.update(child.pid for child in psutil.Process(pid).children(recursive=True))
+    return found
 
 
 def _runs(process: psutil.Process) -> bool:
@@ -76,7 +100,7 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-async def end_all(mark: str, spare: Iterable[int] = ()) -> int:
+async def end_all(mark: str, spare: Collection[int] = ()) -> int:
     """End every process of the run; returns how many there were.
 
     psutil compares the start time before it signals, so a reused process number is never hit.
@@ -93,16 +117,16 @@ async def end_all(mark: str, spare: Iterable[int] = ()) -> int:
                 if number is signal.SIGTERM:
                     process.send_signal(signal.SIGCONT)
         if found:
-            await _gone(found, GRACE_SECONDS)
+            await _gone(found, spare)
     return ended
 
 
-async def _gone(processes: list[psutil.Process], seconds: float) -> None:
+async def _gone(processes: list[psutil.Process], spare: Collection[int]) -> None:
     loop = asyncio.get_running_loop()
-    until = loop.time() + seconds
+    until = loop.time() + GRACE_SECONDS
     pause = 0.005
     while loop.time() < until:
-        reap(())
+        reap(spare)
         if not any(_runs(process) for process in processes):
             return
         await asyncio.sleep(pause)

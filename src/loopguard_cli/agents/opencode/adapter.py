@@ -39,6 +39,7 @@ from loopguard_cli.core.effects import (
     Prompt,
     ReadSession,
     Respond,
+    RunAudit,
     SetContext,
     Tell,
     Trim,
@@ -106,6 +107,7 @@ class OpenCode:
         self._contexts: Recent[SessionId, SetContext] = Recent(CONTEXTS)
         self._trims: list[Trim] = []
         """To be done when a one-shot agent has started again, before it reads its history."""
+        self.opening = ""
         self._launched: Prompt | None = None
         """The prompt that the process was started with, until the agent has taken it."""
         self._exited = False
@@ -113,7 +115,7 @@ class OpenCode:
     # --- launching ---------------------------------------------------------------------------
 
     def launch(self, environ: Mapping[str, str], address: BridgeAddress) -> LaunchPlan:
-        return launch.first(self.invocation, environ, self._boot(address))
+        return launch.first(self.invocation, environ, self._boot(address), self.opening)
 
     def relaunch(self, environ: Mapping[str, str], address: BridgeAddress, prompt: Prompt) -> LaunchPlan:
         self._launched, self._exited = prompt, False
@@ -121,6 +123,16 @@ class OpenCode:
         boot = self._boot(address)
         boot["prompt"] = {"session": prompt.session, "effect": prompt.effect}
         return launch.again(self.invocation, environ, boot, prompt)
+
+    def auditor(self, environ: Mapping[str, str], audit: RunAudit) -> LaunchPlan | None:
+        """``opencode run`` ends when it is idle, so its auditor is another one; else a child session."""
+        if self.invocation.form is not Form.ONE_SHOT:
+            return None
+        model = self._seen.models.get(audit.session, "")
+        return launch.auditor(self.invocation, environ, audit.prompt, model)
+
+    def verdict(self, output: str) -> str:
+        return launch.answer(output)
 
     def _boot(self, address: BridgeAddress) -> dict[str, Any]:
         return {
@@ -179,11 +191,21 @@ class OpenCode:
             case Ask():
                 yield self._asked(peer, message)
             case Done():
-                yield from self._pending.done(message)
+                yield from self._done(message)
             case Resync():
                 for session in reader.known_sessions():
                     native = message.busy.get(session, {}).get("type", "idle")
                     yield from reader.status(session, str(native))
+
+    def _done(self, done: Done) -> Iterator[Event]:
+        effect = self._pending.take(done.id)
+        if effect is None:
+            return
+        ok = done.ok
+        if isinstance(effect, Trim) and not ok and self.invocation.form is Form.ONE_SHOT:
+            self._trims.append(effect)  # it is on its way out; the next one will do it
+            ok = True
+        yield self._pending.settled(effect, ok=ok, error="" if ok else done.error, data=done.data)
 
     def _question(self, peer: int, number: int, call: CallId = _NO_CALL) -> RequestId:
         request = RequestId(f"{peer}.{number}")
@@ -278,12 +300,12 @@ class OpenCode:
         return self._exited and self.invocation.form is Form.ONE_SHOT
 
     def _settle_all(self, error: str) -> Iterator[Event]:
-        for effect in self._pending.take():
+        for effect in self._pending.take_all():
             yield self._pending.settled(effect, ok=False, error=error)
 
     def _settle_gone(self) -> Iterator[Event]:
         """An agent that is gone has stopped what it was doing; what was asked of its history waits."""
-        for effect in self._pending.take():
+        for effect in self._pending.take_all():
             trim = isinstance(effect, Trim) and self.invocation.form is Form.ONE_SHOT
             if isinstance(effect, Trim) and trim:
                 self._trims.append(effect)

@@ -39,6 +39,7 @@ const homes = new Map() // session -> directory
 const stops = new Map() // session -> how often its turn ended while we watched
 const issued = new Map() // id of a message we sent -> effect that sent it
 const contexts = new Map() // session ("" = all) -> {system, compaction, host_continues}
+const audits = new Map() // effect of an audit under way -> what stops it
 const running = new Map() // tool call -> last status forwarded
 let launchPrompt = boot?.prompt // effect whose prompt this process was started with
 let link
@@ -253,6 +254,7 @@ const messageID = (() => {
 const orders = {
   async abort({ session }) {
     stopped(session) // a call that still waits at the gate must not run when its turn is over
+    if (!instances.size) return // the agent is on its way out: nothing runs
     await call(clientOf(session).session.abort({ path: { id: session } }))
   },
 
@@ -265,6 +267,7 @@ const orders = {
   },
 
   async read({ session }) {
+    if (!instances.size) return { status: "idle" }
     const client = clientOf(session)
     const [busy, messages] = await Promise.all([
       call(client.session.status()),
@@ -287,6 +290,32 @@ const orders = {
     if (!part) throw new Error("the part is gone")
     const text = Array.from(part.text).slice(0, keep).join("") + note
     await call(http.patch({ url: `${url}/part/${id}`, body: { ...part, text }, headers: { "content-type": "application/json" } }))
+  },
+
+  /** A child session that may only read. Its last words are the answer; nothing of it is kept. */
+  async audit({ id, session, prompt, rules, timeout_ms }) {
+    const { session: sessions } = clientOf(session)
+    const title = "Verification of the goal" // without one OpenCode asks the model for a title
+    const child = await call(sessions.create({ body: { parentID: session, title, permission: rules } }))
+    const stop = () => call(sessions.abort({ path: { id: child.id } })).catch(() => {})
+    audits.set(id, stop)
+    let late = false
+    const timer = setTimeout(() => ((late = true), stop()), timeout_ms)
+    try {
+      const body = { parts: [{ type: "text", text: prompt }] }
+      const { info, parts } = await call(sessions.prompt({ path: { id: child.id }, body }))
+      if (late) throw new Error("timed out after " + timeout_ms / 1000 + " s")
+      if (info.error) throw info.error
+      return { text: parts.filter((part) => part.type === "text").map((part) => part.text).join("\n") }
+    } finally {
+      clearTimeout(timer)
+      audits.delete(id)
+      await call(sessions.delete({ path: { id: child.id } })).catch(() => {})
+    }
+  },
+
+  async cancel({ audit }) {
+    await audits.get(audit)?.()
   },
 
   async toast({ session, ...body }) {

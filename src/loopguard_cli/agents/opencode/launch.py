@@ -15,12 +15,16 @@ import msgspec
 from loopguard_cli.agents import commandline
 from loopguard_cli.agents.base import Form, LaunchPlan
 from loopguard_cli.agents.opencode import jsonc
+from loopguard_cli.agents.opencode.protocol import Part
 from loopguard_cli.core.effects import Prompt
 from loopguard_cli.errors import ConfigError
 
 CONTENT = "OPENCODE_CONFIG_CONTENT"
 BRIDGE = "LOOPGUARD_BRIDGE"
 RETRIES = "npm_config_fetch_retries"
+VERIFIER = "loopguard-verifier"
+READING = ("read", "glob", "grep")
+"""The only tools of an auditor."""
 
 GATE_TIMEOUT_MS = 5000
 """How long a tool call waits for us before it runs unasked. We answer within a millisecond."""
@@ -67,6 +71,8 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...]
     """Everything behind ``program``, as typed."""
     form: Form
+    message: bool
+    """The command line holds something to be done."""
     pure: bool
     """Started without external plugins, so without a bridge."""
 
@@ -75,17 +81,27 @@ def parse(argv: Sequence[str]) -> Invocation:
     """Take a command line apart. One that does not name OpenCode is a wrapper around it."""
     program, options = commandline.split(argv, is_opencode)
     words = commandline.words(options, _VALUED)
-    command = next((word for word in words if not word.startswith("-")), "")
+    plain = [word for word in words if not word.startswith("-")]
+    command = next(iter(plain), "")
     if command not in _FORMS and command not in _PLAIN:
         command = ""  # a project folder
-    pure = "--pure" in words
     return Invocation(
-        program=program, command=command, options=options, form=_form(command, words), pure=pure
+        program=program,
+        command=command,
+        options=options,
+        form=_form(command, words),
+        message=len(plain) > 1 or "--command" in words,
+        pure="--pure" in words,
     )
 
 
-def first(invocation: Invocation, environ: Mapping[str, str], boot: dict[str, Any]) -> LaunchPlan:
-    """The command as typed, with the bridge injected where there is something to inject it into."""
+def first(
+    invocation: Invocation, environ: Mapping[str, str], boot: dict[str, Any], opening: str = ""
+) -> LaunchPlan:
+    """The command as typed, with the bridge injected where there is something to inject it into.
+
+    ``opening``: the prompt for a one-shot command line that has none.
+    """
     argv = (*invocation.program, *invocation.options)
     if invocation.form is Form.PLAIN:
         return LaunchPlan(argv=argv, form=invocation.form, bridged=False)
@@ -98,7 +114,9 @@ def first(invocation: Invocation, environ: Mapping[str, str], boot: dict[str, An
     if invocation.pure or environ.get("OPENCODE_PURE", "") not in ("", "0", "false"):
         remark = "OpenCode was told to load no plugins (--pure or OPENCODE_PURE), so it runs unguarded"
         return LaunchPlan(argv=argv, form=invocation.form, bridged=False, remarks=(remark,))
-    return LaunchPlan(argv=argv, form=invocation.form, environment=_environment(environ, boot))
+    silent = invocation.form is Form.ONE_SHOT and not invocation.message
+    stdin = opening.encode() if silent and opening else None
+    return LaunchPlan(argv=argv, form=invocation.form, environment=_environment(environ, boot), stdin=stdin)
 
 
 def again(
@@ -120,6 +138,44 @@ def again(
         environment=_environment(environ, boot),
         stdin=prompt.text.encode(),
     )
+
+
+def auditor(invocation: Invocation, environ: Mapping[str, str], prompt: str, model: str) -> LaunchPlan:
+    """A one-shot OpenCode that may read and nothing else, and that leaves no session behind."""
+    argv = [*invocation.program, "run", "--format", "json", "--agent", VERIFIER]
+    if model:
+        argv += ["--model", model]
+    config = _own(environ)
+    verifier = {
+        "mode": "primary",
+        "description": "Verifies a goal by reading.",
+        "permission": {"*": "deny", **dict.fromkeys(READING, "allow")},
+    }
+    config = {**config, "agent": {**config.get("agent", {}), VERIFIER: verifier}}
+    return LaunchPlan(
+        argv=tuple(argv),
+        form=Form.ONE_SHOT,
+        environment={CONTENT: json.dumps(config), "OPENCODE_DB": ":memory:", RETRIES: "0"},
+        stdin=prompt.encode(),
+        bridged=False,
+    )
+
+
+def answer(output: str) -> str:
+    """What a one-shot OpenCode with ``--format json`` said last: the text of its last message."""
+    said: dict[str, list[str]] = {}
+    for line in output.splitlines():
+        try:
+            part = msgspec.json.decode(line, type=_Line).part
+        except msgspec.DecodeError:
+            continue
+        if part.type == "text" and isinstance(part.text, str):
+            said.setdefault(part.message, []).append(part.text)
+    return "\n".join(next(reversed(said.values()), ()))
+
+
+class _Line(msgspec.Struct):
+    part: Part = Part()
 
 
 # --- command line --------------------------------------------------------------------------------
@@ -156,7 +212,6 @@ def _kept(options: Sequence[str]) -> list[str]:
 
 
 def _environment(environ: Mapping[str, str], boot: dict[str, Any]) -> dict[str, str]:
-    own = environ.get(CONTENT, "")
     boot = {
         **boot,
         "gate_timeout_ms": GATE_TIMEOUT_MS,
@@ -164,21 +219,23 @@ def _environment(environ: Mapping[str, str], boot: dict[str, Any]) -> dict[str, 
         # With a plugin configured, OpenCode waits 70 s for a registry that cannot be reached.
         "restore": {RETRIES: environ.get(RETRIES)},
         # An OpenCode that the agent starts in its shell is not ours to bridge.
-        "shell": {CONTENT: own},
+        "shell": {CONTENT: environ.get(CONTENT, "")},
     }
-    return {CONTENT: _content(own), BRIDGE: json.dumps(boot), RETRIES: "0"}
+    config = _own(environ)
+    content = json.dumps({**config, "plugin": [*config.get("plugin", []), bridge_url()]})
+    return {CONTENT: content, BRIDGE: json.dumps(boot), RETRIES: "0"}
 
 
-def _content(own: str) -> str:
-    """The person's own configuration, with our plugin behind theirs."""
+def _own(environ: Mapping[str, str]) -> dict[str, Any]:
+    """The person's own configuration in the environment."""
+    own = environ.get(CONTENT, "")
     try:
         config = json.loads(jsonc.plain(own)) if own.strip() else {}
     except ValueError as error:
         raise ConfigError(f"{CONTENT} is not valid JSON", "correct it or unset it") from error
-    plugins = config.get("plugin", []) if isinstance(config, dict) else None
-    if not isinstance(plugins, list):
+    if not isinstance(config, dict) or not isinstance(config.get("plugin", []), list):
         raise ConfigError(f"{CONTENT} must be an object whose 'plugin' is a list", "correct it or unset it")
-    return json.dumps({**config, "plugin": [*plugins, bridge_url()]})
+    return config
 
 
 def bridge_url() -> str:

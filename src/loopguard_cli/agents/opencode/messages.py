@@ -149,6 +149,7 @@ class MessageReader:
         seen.origins[info.id] = origin
         seen.newest_user[session] = info.id
         self._waiting.pop(info.id)
+        seen.models[session] = str(info.model) or seen.models.get(session, "")
         if info.agent and seen.agents.get(session, "") != info.agent:
             seen.agents[session] = info.agent
             yield AgentSwitched(session=session, agent=info.agent, read_only=info.agent in _READ_ONLY_AGENTS)

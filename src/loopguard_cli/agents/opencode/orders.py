@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from loopguard_cli.agents.opencode.launch import READING
 from loopguard_cli.core.effects import (
     Abort,
     AnswerPermission,
+    CancelEffect,
     Effect,
     Level,
     Prompt,
     ReadSession,
+    RunAudit,
     SetContext,
     Tell,
     Trim,
 )
 
 TOAST_MILLISECONDS = {Level.INFO: 5000, Level.SUCCESS: 5000, Level.WARNING: 8000, Level.ERROR: 12000}
+_READ_ONLY = [
+    {"permission": permission, "pattern": "*", "action": "allow" if permission in READING else "deny"}
+    for permission in ("*", *READING)
+]
+"""The last rule that matches holds."""
 _MARK = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -48,6 +56,17 @@ def order(effect: Effect) -> dict[str, Any] | None:
                 model=model(effect.model),
                 variant=effect.variant,
             )
+        case RunAudit():
+            return _order(
+                effect,
+                "audit",
+                id=effect.effect,
+                prompt=effect.prompt,
+                rules=_READ_ONLY,
+                timeout_ms=int(effect.timeout * 1000),
+            )
+        case CancelEffect():
+            return _order(effect, "cancel", audit=effect.effect)
         case SetContext():
             return _order(
                 effect,

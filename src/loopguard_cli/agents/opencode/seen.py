@@ -22,6 +22,7 @@ class Seen:
         self.parents: Recent[SessionId, SessionId] = Recent(SESSIONS)
         self.statuses: Recent[SessionId, Status] = Recent(SESSIONS)
         self.agents: Recent[SessionId, str] = Recent(SESSIONS)
+        self.models: Recent[SessionId, str] = Recent(SESSIONS)
         self.newest_user: Recent[SessionId, MessageId] = Recent(SESSIONS)
         self.newest_reply: Recent[SessionId, MessageId] = Recent(SESSIONS)
         self.aborting: Recent[SessionId, None] = Recent(SESSIONS)
@@ -47,6 +48,7 @@ class Seen:
 
     def forget(self, session: SessionId) -> None:
         for memory in (
-            self.parents, self.statuses, self.agents, self.newest_user, self.newest_reply, self.aborting,
+            self.parents, self.statuses, self.agents, self.models, self.newest_user, self.newest_reply,
+            self.aborting,
         ):  # fmt: skip
             memory.pop(session)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.opencode.messages import MessageReader
-from loopguard_cli.agents.opencode.protocol import Done, ReadData
+from loopguard_cli.agents.opencode.protocol import ReadData
 from loopguard_cli.agents.opencode.seen import Seen
-from loopguard_cli.core.effects import Abort, Prompt, ReadSession, Trim
-from loopguard_cli.core.events import EffectSettled, Event, SessionRead, Status
+from loopguard_cli.core.effects import Abort, Prompt, ReadSession, RunAudit, Trim
+from loopguard_cli.core.events import AuditFinished, EffectSettled, Event, SessionRead, Status
 from loopguard_cli.core.ids import EffectId, MessageId
 
 LIMIT = 1000
-SETTLED = (Abort, Prompt, ReadSession, Trim)
+SETTLED = (Abort, Prompt, ReadSession, RunAudit, Trim)
 """The effects that a bridge performs and that have a result."""
 
-Awaited = Abort | Prompt | ReadSession | Trim
+Awaited = Abort | Prompt | ReadSession | RunAudit | Trim
 
 
 class Pending:
@@ -33,13 +32,11 @@ class Pending:
     def add(self, effect: Awaited) -> None:
         self._effects[effect.effect] = effect
 
-    def done(self, done: Done) -> Iterator[Event]:
-        """The bridge says that it has performed an order, or failed to."""
-        effect = self._effects.pop(done.id)
-        if effect is not None:
-            yield self.settled(effect, ok=done.ok, error=done.error, data=done.data)
+    def take(self, effect: EffectId) -> Awaited | None:
+        """What is owed under this id; it is owed no longer."""
+        return self._effects.pop(effect)
 
-    def take(self) -> list[Awaited]:
+    def take_all(self) -> list[Awaited]:
         """Everything that is still owed; it is owed no longer."""
         effects = [effect for _, effect in self._effects.items()]
         self._effects.clear()
@@ -47,6 +44,11 @@ class Pending:
 
     def settled(self, effect: Awaited, *, ok: bool, error: str = "", data: Any = None) -> Event:
         """The event that settles ``effect``. Without data, a session is read from what was seen of it."""
+        if isinstance(effect, RunAudit):
+            reply = data.get("text") if isinstance(data, dict) else ""
+            return AuditFinished(
+                session=effect.session, effect=effect.effect, reply=str(reply or ""), error=error
+            )
         if not isinstance(effect, ReadSession):
             return EffectSettled(session=effect.session, effect=effect.effect, ok=ok, error=error)
         try:

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from loopguard_cli.cli import live
+
 EXAMPLES = (
     "loopguard config show",
     "loopguard config set guard.calls.repeat_threshold 4",
@@ -87,7 +89,10 @@ def set_value(
     user: ToUser = False,
     local: ToLocal = False,
 ) -> None:
-    """Change one setting, by default in the project's loopguard.toml. A live run takes it up at once."""
+    """Change one setting, by default in the project's loopguard.toml.
+
+    A live run takes it up within seconds, but what loosens its guard only with 'loopguard config apply'.
+    """
     from loopguard_cli.config import schema, write
     from loopguard_cli.errors import ConfigError
 
@@ -109,6 +114,16 @@ def unset(key: Key, user: ToUser = False, local: ToLocal = False) -> None:
         typer.echo(f"{key} removed ({path})")
     else:
         typer.echo(f"{key} is not set in {path}")
+
+
+@app.command("apply", short_help="Put the files in force in a live run.")
+def apply(run: live.RunOption = "", as_json: AsJson = False) -> None:
+    """Put the files in force in a live run, also where they loosen its guard.
+
+    A run takes up by itself what tightens it. What loosens it waits for this word, which counts only from
+    outside the agent.
+    """
+    live.show(live.ask(run, "guard.apply", {}), as_json=as_json)
 
 
 @app.command("path", short_help="Show which files are read.")

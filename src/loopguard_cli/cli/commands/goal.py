@@ -146,7 +146,7 @@ def _ask(verb: str, text: str, run: str, session: str, as_json: bool) -> None:
         typer.echo(answer.text)
 
 
-def _text(words: list[str] | None, options: dict[str, Any]) -> str:
+def as_text(words: list[str] | None, options: dict[str, Any]) -> str:
     """The command in the grammar that slash command and tools share."""
     from loopguard_cli.goal.words import quote
 
@@ -167,7 +167,7 @@ def set_goal(
     check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Set a goal. It replaces the goal in focus; 'add' keeps that in the background."""
-    _ask("set", _text(objective, _flags(locals())), run, session, as_json)
+    _ask("set", as_text(objective, _flags(locals())), run, session, as_json)
 
 
 @app.command("add", short_help="Set a goal and keep the present one in the background.")
@@ -179,7 +179,7 @@ def add(
     check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Set a goal and keep the present one in the background."""
-    _ask("add", _text(objective, _flags(locals())), run, session, as_json)
+    _ask("add", as_text(objective, _flags(locals())), run, session, as_json)
 
 
 @app.command("edit", short_help="Change the objective or the limits; what was used is kept.")
@@ -194,7 +194,7 @@ def edit(
     check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Change the goal in focus. Used budget is kept, and a stopped goal goes on."""
-    _ask("edit", _text(objective, _flags(locals())), run, session, as_json)
+    _ask("edit", as_text(objective, _flags(locals())), run, session, as_json)
 
 
 @app.command("sequence", short_help="Set several goals that run one after the other.")
@@ -207,7 +207,7 @@ def sequence(
 ) -> None:  # fmt: skip
     """Set several goals that run one after the other. They replace all goals of the session."""
     flags = {"max_turns": max_turns, "max_minutes": max_minutes, "budget": budget}
-    _ask("sequence", "\n".join([*objectives, _text(None, flags)]), run, session, as_json)
+    _ask("sequence", "\n".join([*objectives, as_text(None, flags)]), run, session, as_json)
 
 
 @app.command("focus", short_help="Turn to another goal.")
@@ -234,7 +234,7 @@ def resume(
     run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
     """Go on with a stopped goal, with a fresh budget."""
-    _ask("resume", _text(None, _flags(locals())), run, session, as_json)
+    _ask("resume", as_text(None, _flags(locals())), run, session, as_json)
 
 
 @app.command("clear", short_help="Drop all goals of the session.")
