@@ -76,13 +76,20 @@ def test_loopguard_killed_outright(world: World) -> None:
 
 
 def test_two_runs_in_one_folder(world: World) -> None:
-    calls = {name: [reply(trace(name))] * 3 for name in ("a", "b")}
     world.model.behave(
-        [turn(*replies, say("Done."), match=f"task {name}") for name, replies in calls.items()]
+        [
+            turn(reply(Hold(name="both"), trace(name)), *[reply(trace(name))] * 2, say("Done."), match=name)
+            for name in ("first", "second")
+        ]
     )
-    runs = [world.guard("opencode", "run", f"task {name}") for name in calls]
-    assert [run.wait().code for run in runs] == [0, 0]
-    assert {name: world.count(name) for name in calls} == {"a": 2, "b": 2}
+    # One after the other: two OpenCodes that create their database at the same time break each other.
+    first = world.guard("opencode", "run", "the first")
+    world.model.wait_for(lambda seen: len(seen) == 1)
+    second = world.guard("opencode", "run", "the second")
+    world.model.wait_for(lambda seen: len(seen) == 2)
+    world.model.release("both")
+    assert (first.wait().code, second.wait().code) == (0, 0)
+    assert (world.count("first"), world.count("second")) == (2, 2)
 
 
 def test_a_run_inside_a_run_says_so_and_does_not_stack(world: World) -> None:
