@@ -131,7 +131,7 @@ def test_places_are_those_in_the_part() -> None:
 
 def test_only_other_code_than_before_is_mentioned() -> None:
     text = "```\na = 1\n```\n```py\na = 1\n```\n```\na = 2\n```\n"
-    assert [(one.line, one.key) for one in split(text)] == [(Line.CODE, "a = 2")]
+    assert [(one.line, one.key) for one in split(text)] == [(Line.CODE, "a = 2\n")]
 
 
 def test_a_transcript_is_code() -> None:

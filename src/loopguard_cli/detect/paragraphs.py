@@ -65,7 +65,7 @@ _REMEMBERED = 192
 _FAMILIAR = 0.15
 _REPETITIVE = 0.6
 """Share of distinct words in the sample below which all words are counted."""
-_SAMPLED = 4
+_SAMPLED = 6
 """Share of new words up to which a batch deserves the close look."""
 
 _NUMBER = re.compile(r"(?<![\w.#/-])\d[\d.,:]*(?![\w/-])")

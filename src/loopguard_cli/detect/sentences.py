@@ -72,8 +72,12 @@ _LONGEST_HEAD = 200
 _LONGEST_FENCE_LINE = 300
 _LONGEST_WAIT = 300
 
-_FENCED_LINES = 64
-"""Lines by which the contents of two fences are compared."""
+_CLOSING = {
+    "`": re.compile(r"^[ \t]*(`{3,})[ \t\r]*$", re.MULTILINE),
+    "~": re.compile(r"^[ \t]*(~{3,})[ \t\r]*$", re.MULTILINE),
+}
+_FENCED_CHARS = 2_000
+"""Characters by which the contents of two fences are compared."""
 _CODES = 64
 """Fences whose contents are remembered per part."""
 _PROMPT = ">>> "
@@ -125,8 +129,8 @@ class Splitter:
         """Offset of the first held character."""
         self._fence = ""
         """The opening run of the fence we are in."""
-        self._fenced: list[str] = []
-        """The first lines of its code."""
+        self._fenced = ""
+        """The beginning of its code."""
         self._known_code: dict[str, None] = {}
         self._line: Line | None = None
         """Kind of the line we are in the middle of; None: at its start."""
@@ -166,14 +170,19 @@ class Splitter:
         found: list[Sentence] = []
         at, size = 0, len(text)
         while at < size:
+            if self._fence:
+                at = self._code_lines(text, at, event, found, final=final)
+                if self._fence:
+                    break
+                continue
             newline = text.find("\n", at)
             whole = newline >= 0 or final
             end = newline if newline >= 0 else size
-            if at == newline and self._line is None and not self._fence:
+            if at == newline and self._line is None:
                 self._paragraph += 1
                 at += 1
                 continue
-            if self._line is None and not self._fence and text[at].isalpha():
+            if self._line is None and text[at].isalpha():
                 self._line = Line.PROSE
             elif self._line is None:
                 begins = self._begin(text, at, end, whole, event, found)
@@ -196,21 +205,25 @@ class Splitter:
         self._look_back = rest[-_LOOK_BACK:]
         return found
 
+    def _code_lines(self, text: str, at: int, event: int, found: list[Sentence], *, final: bool) -> int:
+        """Skip the whole lines of code from ``at`` on, up to the one that closes the fence."""
+        end = len(text) if final else text.rfind("\n", at) + 1
+        if end <= at:
+            return at
+        for match in _CLOSING[self._fence[0]].finditer(text, at, end):
+            if len(match[1]) >= len(self._fence):
+                code = self._fenced + text[at : match.start()]
+                self._fence = ""
+                self._toggle(match.end() + 1, False)
+                self._add_code(code[:_FENCED_CHARS], match.end(), event, found)
+                return min(match.end() + 1, len(text))
+        self._fenced = (self._fenced + text[at:end])[:_FENCED_CHARS]
+        return end
+
     def _begin(
         self, text: str, at: int, end: int, whole: bool, event: int, found: list[Sentence]
     ) -> bool | None:
         """What line begins at ``at``. True: read on. False: it is done with. None: not known yet."""
-        if self._fence:
-            if not whole:
-                return None
-            line = text[at:end].strip(" \t\r")
-            if line.startswith(self._fence) and not line.strip(self._fence[0]):
-                self._toggle(end + 1, False)
-                self._fence = ""
-                self._add_code("\n".join(self._fenced), end, event, found)
-            elif len(self._fenced) < _FENCED_LINES:
-                self._fenced.append(line)
-            return False
         head = _HEAD.match(text, at, end)
         first = head.end() if head else at
         if first - at > _LONGEST_HEAD:
@@ -250,7 +263,7 @@ class Splitter:
             return None
         if len(run) < _MIN_FENCE or (run[0] == "`" and "`" in rest):
             return True
-        self._fence, self._fenced = run, []
+        self._fence, self._fenced = run, ""
         self._toggle(end + 1, True)
         return False
 
