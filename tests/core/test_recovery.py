@@ -176,7 +176,8 @@ def test_the_allowance_is_two_and_only_a_person_renews_it() -> None:
     assert list(recovery.receive(ours, 1.0)) == []
     [ask] = of(settle(recovery, start(recovery, 2.0), 2.0), ReadSession)
     assert not recovery.continues
-    assert not of(read(recovery, ask.effect, 2.0), Prompt)
+    [trim] = of(read(recovery, ask.effect, 2.0), Trim)
+    assert not of(settle(recovery, trim.effect, 2.0), Prompt)
     assert not recovery.active
 
     list(recovery.receive(UserSpoke(session=S, message=MessageId("u2"), agent="plan"), 3.0))
@@ -225,8 +226,10 @@ def test_an_abort_by_hand_after_ours_cancels() -> None:
     assert steps(recovery.receive(ours, 0.3)) == ["cancelled"]
 
 
-def test_stop_only() -> None:
+def test_stop_only_still_takes_the_loop_out_of_the_history() -> None:
     recovery = make(enabled=False)
     [ask] = of(settle(recovery, start(recovery), 0.0), ReadSession)
-    assert not of(read(recovery, ask.effect, 0.0), Prompt)
+    [trim] = of(read(recovery, ask.effect, 0.0), Trim)
+    assert not of(settle(recovery, trim.effect, 0.0), Prompt)
+    assert not recovery.active
     assert not recovery.continues

@@ -167,7 +167,7 @@ class Recovery:
             yield from self._ask()
         elif self.step is Step.TRIMMING:
             yield self._note("trim", ok=event.ok, detail=event.error)
-            yield from self._prompt(now)
+            yield from self._go_on(now)
         elif self.step is Step.PROMPTING:
             if not event.ok:
                 yield from self._fail(f"continuation failed: {event.error}")
@@ -192,16 +192,9 @@ class Recovery:
             return
         yield self._note("idle")
         finding = self._finding
-        if not self.continues:
-            self._reset()
-            return
-        if (
-            finding is not None
-            and finding.part
-            and finding.keep_chars >= 0
-            and self._settings.recovery.trim
-            and self._can.trim
-        ):
+        may_trim = self._settings.recovery.trim and self._can.trim
+        if may_trim and finding is not None and finding.part and finding.keep_chars >= 0:
+            # Also when nothing is continued: the next message would have the model read its loop again.
             self.step, self._effect = Step.TRIMMING, self._mint.effect()
             self._due = now + ABORT_SECONDS
             yield Trim(
@@ -212,8 +205,14 @@ class Recovery:
                 keep_chars=finding.keep_chars,
                 note=self._wording.trimmed(),
             )
-            return
-        yield from self._prompt(now)
+        else:
+            yield from self._go_on(now)
+
+    def _go_on(self, now: float) -> Iterator[Effect]:
+        if self.continues:
+            yield from self._prompt(now)
+        else:
+            self._reset()
 
     def _prompt(self, now: float) -> Iterator[Effect]:
         assert self._finding is not None
