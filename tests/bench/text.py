@@ -1,7 +1,8 @@
 """What streamed text costs, per KiB and rule: ``python -m tests.bench.text [--json]``.
 
 Text is prose (docstrings of Python's library, a paragraph a line) and code (its sources, unfenced),
-streamed in pieces of several sizes. CPU time of the best of five runs; the budget of the whole hub is 50 µs per KiB.
+streamed in pieces of several sizes. CPU time of the best of five runs; the budget of the hub is
+50 µs per KiB.
 """
 
 from __future__ import annotations

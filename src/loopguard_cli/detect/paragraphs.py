@@ -62,6 +62,8 @@ MIN_LETTERS = 0.4
 
 _REMEMBERED = 192
 """Sentences kept for the close look: segments enough for the longest rule."""
+_LENGTHS = 22
+"""More different lengths than so few templates and their numbers make."""
 _FAMILIAR = 0.15
 _REPETITIVE = 0.6
 """Share of distinct words in the sample below which all words are counted."""
@@ -140,6 +142,8 @@ class Paragraphs:
 
     def _templated(self, lines: list[Sentence]) -> Iterator[Repetition]:
         if len(lines) < LINES or TEMPLATED in self._told:
+            return
+        if len({len(one.key) for one in lines}) > _LENGTHS:
             return
         templates: set[str] = set()
         for one in lines:
