@@ -73,3 +73,13 @@ def test_nothing_of_a_session_id_gets_into_a_file_name(session: str) -> None:
 
 def test_different_sessions_have_different_names() -> None:
     assert len({session_name(name) for name in ("", "a", "b", "A", "a/")}) == 5
+
+
+def test_a_folder_that_others_may_write_to_adopts_no_project(tmp_path: Path) -> None:
+    shared, project = tmp_path / "shared", tmp_path / "shared" / "mine"
+    project.mkdir(parents=True)
+    (shared / ".loopguard").mkdir()
+    assert project_folder(project) == shared
+    shared.chmod(0o1777)
+    assert project_folder(project) == project
+    assert project_folder(shared) == shared

@@ -16,29 +16,41 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 STATE_FOLDER = ".loopguard"
 STATE_DIR_VARIABLE = "LOOPGUARD_STATE_DIR"
-_PROJECT_MARKS = (STATE_FOLDER, ".git")
+_PROJECT_MARKS = (STATE_FOLDER, "loopguard.toml", ".git")
 
 
 def project_folder(start: Path) -> Path:
-    """The project ``start`` lies in: the nearest folder upwards with a state folder or ``.git``.
+    """The project ``start`` lies in: the nearest folder upwards with one of our files or ``.git``.
 
     ``start`` itself if there is none. The home folder counts only where one starts in it, so that
-    a run once started there does not adopt every project below.
+    a run once started there does not adopt every project below; and a folder that somebody else
+    owns or may write to (``/tmp``) never adopts anything.
     """
     start = start.absolute()
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
     for folder in (start, *start.parents):
         if folder == home and folder != start:
             break
+        if folder != start and not _ours_alone(folder):
+            break
         if any((folder / mark).exists() for mark in _PROJECT_MARKS):
             return folder
     return start
+
+
+def _ours_alone(folder: Path) -> bool:
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and not found.st_mode & stat.S_IWOTH
 
 
 def state_path(project: Path, *, option: str = "", environ: Mapping[str, str] | None = None) -> Path:
