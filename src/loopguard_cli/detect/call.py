@@ -9,7 +9,7 @@ from loopguard_cli.core.ids import CallId, CallKey
 from loopguard_cli.detect import outcomes, shapes
 from loopguard_cli.detect.keys import call_form, digest
 from loopguard_cli.detect.outcomes import Sameness
-from loopguard_cli.detect.tools import Kind, kind_of, writes
+from loopguard_cli.detect.tools import Kind, is_shell, kind_of, pauses, writes
 
 SLACK = 64
 """Characters by which outputs that are equal but for masked parts may differ in length."""
@@ -40,7 +40,9 @@ class Call:
         "left",
         "ok",
         "output",
+        "pauses",
         "raw",
+        "reported",
         "round",
         "said",
         "size",
@@ -48,6 +50,7 @@ class Call:
         "tokens",
         "tool",
         "turn",
+        "waits",
         "width",
         "writes",
     )
@@ -61,6 +64,9 @@ class Call:
         """Bytes of the call in its canonical form."""
         self.kind: Kind = kind_of(event.tool, event.args)
         self.writes: bool = writes(event.tool, event.args, self.kind)
+        self.pauses: bool = pauses(event.tool, event.args, self.kind)
+        self.waits = 0
+        """Calls that let time pass before it, in the whole session."""
         self.asked_seq = self.ended_seq = seq
         self.asked_at = self.ended_at = now
         self.round = 0
@@ -84,7 +90,10 @@ class Call:
         """It ended by itself, with an outcome."""
         self.cancelled = False
         self.ok = True
+        self.reported = False
+        """The agent says that it failed."""
         self.failed = False
+        """So it does, or what came back says so itself."""
         self.raw = ""
         self.output: str | None = None
         """What came back, while it is kept and was not cut by the agent's report; else None."""
@@ -107,7 +116,8 @@ class Call:
         self.ended_seq, self.ended_at = seq, now
         self.cancelled = outcomes.is_cancelled(event)
         self.ok = event.ok
-        self.failed = not event.ok or bool(event.exit_code)
+        self.reported = not event.ok or bool(event.exit_code)
+        self.failed = self.reported or self._complains(event)
         self.raw = outcomes.raw_digest(event)
         self.size = event.output_chars if event.output_chars >= 0 else len(event.output)
         self.output = event.output[: outcomes.KEPT]
@@ -129,6 +139,12 @@ class Call:
             self._alike = f"{self.ok}{outcomes.mask_error(self.output)}"
         return self._alike
 
+    def complaint(self) -> str:
+        """`alike`, whatever the tool is called: an error that names it says the same of the next one."""
+        if self.output is None or self.tool not in self.output:
+            return self.alike()
+        return f"{self.ok}{outcomes.mask_error(self.output, self.tool)}"
+
     def gist(self) -> str:
         """Its outcome without numbers and without what only echoes its arguments."""
         if self.output is None:
@@ -144,6 +160,12 @@ class Call:
             # Rules ask for the same pair (a call and the one before it) several times over.
             self._agreed = (other, least, self._agreement(other, least))
         return self._agreed[2]
+
+    def _complains(self, event: ToolFinished) -> bool:
+        if event.exit_code == 0:
+            return False
+        changes = self.kind in (Kind.EDIT, Kind.ACT)
+        return outcomes.reads_as_failure(event.output, shell=is_shell(self.tool), changes=changes)
 
     def _agreement(self, other: Call, least: Sameness) -> Sameness:
         if self.ok is not other.ok or self.output is None or other.output is None:

@@ -3,9 +3,9 @@
 Sources. Preset ``pi``: the last calls are three full copies of a block of 2 or 3 calls, outcomes
 ignored; fires before the last one runs. Preset ``balanced``: blocks of up to 8 calls whose known
 outcomes agree too, compared up to rotation (the same round entered elsewhere is the same loop),
-waiting left out. A second, softer form takes a failing call for its error instead of its arguments
-(read, failing edit, read, the same failure with another edit), leaves out of the error what only
-echoes the arguments, and starts as a nudge.
+waiting left out. A second, softer form starts as a nudge: it takes a failing call for its error
+instead of its arguments (read, failing edit, read, the same failure with another edit), without
+what only echoes the arguments, and any call for the question it puts (`detect.shapes`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from itertools import islice
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
+from loopguard_cli.detect.resemblance import is_variation
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 
 STRETCH = 48
 """Calls among which a round with noise is looked for."""
+
+MOVING_ROUNDS = 6
 
 AFTER_NUDGE = 2
 """Calls that a soft round goes on after it was first seen before more than a nudge is justified."""
@@ -44,7 +47,8 @@ def period(calls: Sequence[Call], longest: int, repeats: int, same: Same) -> tup
         extent = count - at - 1
         if extent >= length * repeats:
             block = calls[-length:]
-            if all(same(block[0], other) for other in block[1:]):
+            if len({one.key for one in block}) == 1 or all(same(block[0], other) for other in block[1:]):
+                # One call, whatever it answers, is no round.
                 break
             return length, extent
     return 0, 0
@@ -102,10 +106,14 @@ class OutcomeCycle(Plain):
         fresh = self.scene.journal.since_resume
         length, extent = period(calls, longest, repeats, _same_outcome)
         if length:
-            if fresh >= length:
+            if fresh >= length and extent >= length * _rounds(calls[-length:], repeats):
                 yield self._found(call, calls[-extent:], length, now, exact=True)
             return
-        length, extent = period(calls, longest, repeats, _same_error)
+        if call.kind is Kind.NOTE:
+            return
+        # Thoughts differ in their words as text does; they are no part of a round.
+        calls = [one for one in calls if one.kind is not Kind.NOTE]
+        length, extent = period(calls, longest, repeats, _nearly_same)
         if length and fresh >= length:
             yield self._found(call, calls[-extent:], length, now, exact=False)
 
@@ -182,17 +190,29 @@ def _same_outcome(one: Call, other: Call) -> bool:
     return not one.complete or not other.complete or one.token == other.token
 
 
-def _same_error(one: Call, other: Call) -> bool:
-    """As `_same_outcome`, but calls of one tool that fail in the same way are the same."""
+def _rounds(block: Sequence[Call], repeats: int) -> int:
+    """How many rounds prove it: the answers of what moves through a page say little."""
+    return max(repeats, MOVING_ROUNDS) if any(one.kind is Kind.MOVE for one in block) else repeats
+
+
+def _nearly_same(one: Call, other: Call) -> bool:
+    """As `_same_outcome`, but calls of one tool are the same, too, that fail in the same way, or
+    that put the same question and get the same answer (of sub-agents: any answer)."""
     if _same_outcome(one, other):
         return True
-    if one.tool != other.tool:
+    if one.tool != other.tool or one.kind is not other.kind:
         return False
+    known = one.complete and other.complete
+    if (one.kind is Kind.DELEGATE or not known or one.raw == other.raw) and (
+        one.shape.question == other.shape.question
+    ):
+        return True
     if not one.complete or not other.complete:
         # A failing call that is tried again with other arguments, its end still open.
-        return (one if one.complete else other).failed
+        alike = one.kind is Kind.EDIT or is_variation(one, other)
+        return alike and (one if one.complete else other).failed
     return one.failed and other.failed and one.gist() == other.gist() != ""
 
 
 def _name(call: Call) -> str:
-    return f"{call.tool}:{call.gist()}" if call.failed else call.key
+    return f"{call.tool}:{call.gist() if call.failed else call.shape.question}"

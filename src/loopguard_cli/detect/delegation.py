@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
+from loopguard_cli.detect.resemblance import is_variation
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
-from loopguard_cli.detect.variations import is_variation
 
 NUDGE, BLOCK = 3, 4
 CONSIDERED = 24

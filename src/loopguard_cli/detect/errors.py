@@ -38,7 +38,7 @@ class ExactError(Plain):
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.cancelled:
             return
-        if not call.failed:
+        if not call.reported:
             self._row.clear()
             return
         if self._row and self._row[-1].alike() != call.alike():
@@ -87,7 +87,7 @@ class RoundError(Plain):
             if not row or call.batch != row[-1].batch:
                 row.clear()
             return
-        if row and (row[-1].alike() != call.alike() or call.asked_at - row[-1].ended_at > PATIENCE):
+        if row and (row[-1].complaint() != call.complaint() or call.asked_at - row[-1].ended_at > PATIENCE):
             row.clear()
         if row and row[-1].batch == call.batch:
             return
@@ -105,7 +105,7 @@ class RoundError(Plain):
             call,
             row,
             now,
-            identity=digest(call.alike().encode("utf-8", "surrogatepass")),
+            identity=digest(call.complaint().encode("utf-8", "surrogatepass")),
             limit=Action.STOP if hard else Action.NUDGE,
             gate=False,
             threshold=limit,

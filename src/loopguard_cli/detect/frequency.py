@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
+from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.waiting import is_waiting
@@ -51,10 +52,13 @@ class OutcomeFrequency(Plain):
         settings = self.scene.settings
         line = self.scene.journal.line(call.key)
         limit = settings.frequency_threshold
-        if line.asked < limit or call.kind in (Kind.MOVE, Kind.NOTE) or is_waiting(call, line):
+        if line.asked < limit or call.kind in (Kind.MOVE, Kind.NOTE, Kind.IDLE) or is_waiting(call, line):
             return
         if self.scene.journal.row_length >= limit:
             # In a row it is another rule's matter, with another threshold.
+            return
+        if line.degree is not Sameness.EQUAL:
+            # An answer that is all time and numbers (a clock's) says nothing by being alike.
             return
         past = self.scene.journal.unchanged(call)
         latest = tail(self.scene.journal.recent, settings.frequency_window)

@@ -42,7 +42,7 @@ MESSAGES = 16
 KNOWN = 1_024
 
 PATIENCE = 120.0
-"""Seconds after which the world may have changed by itself."""
+"""Seconds without any call after which the world may have changed by itself."""
 
 BREATH = 1.0
 """Seconds; no model reads a result and answers with the next call faster, so calls that follow each
@@ -52,7 +52,7 @@ other within it were sent off together, even if the agent reports them one by on
 class Line:
     """What is known of one key."""
 
-    __slots__ = ("asked", "degree", "last", "outcomes", "repeats", "same", "unchanged")
+    __slots__ = ("asked", "degree", "known", "last", "repeats", "same", "unchanged")
 
     def __init__(self) -> None:
         self.asked = 0
@@ -68,11 +68,14 @@ class Line:
         """The weakest agreement among them."""
         self.unchanged = 0
         """How many of the latest outcomes agree, whatever changed in between."""
-        self.outcomes = 0
-        """How many times the outcome was another than the one before."""
+        self.known: list[Call] = []
+        """One call for each of its latest different outcomes, the latest first."""
 
 
 SAME_KEPT = 16
+
+OUTCOMES_KEPT = 3
+"""Different outcomes of one key that are known again."""
 
 
 class Journal:
@@ -93,12 +96,13 @@ class Journal:
         self.news = 0
         """Goes up with every outcome that a call did not have before."""
         self.epoch = 0
-        """Goes up with everything that may make an equal call worth repeating: something done for
-        the first time that may have changed the world, or a person's message."""
+        """Goes up with everything that may make an equal call worth repeating: something that may
+        have changed the world, done for the first time or with another outcome, or a person's message."""
         self.changes = 0
         """Goes up with what certainly did: a file changed for the first time, a person's message."""
         self.round = 0
         self.batch = 0
+        self.waits = 0
         self.tokens = 0
         self._said = said.Said()
         self._known: OrderedDict[str, None] = OrderedDict()
@@ -193,7 +197,7 @@ class Journal:
 
     def unchanged(self, call: Call) -> list[Call]:
         """Earlier calls with the key of ``call`` and agreeing outcomes, oldest first, if nothing
-        changed between and since them and no long pause was made."""
+        changed between and since them."""
         line = self.line(call.key)
         return [one for one in line.same if one is not call] if self._carries_on(line, call) else []
 
@@ -206,9 +210,13 @@ class Journal:
     def _asked(self, call: Call) -> Call:
         text = self._said.take()
         call.said = text
+        last = self.recent[-1] if self.recent else None
+        if last is not None and call.asked_at - last.ended_at > PATIENCE:
+            self.epoch += 1
+        call.waits = self.waits
+        self.waits += call.pauses
         if not self.open:
             self.round += 1
-            last = self.recent[-1] if self.recent else None
             if last is None or text or call.asked_at - last.ended_at > BREATH:
                 self.batch += 1
         call.round, call.batch = self.round, self.batch
@@ -253,8 +261,7 @@ class Journal:
             line.unchanged += 1
         else:
             line.unchanged = 1
-            line.outcomes += 1
-        call.token = f"{call.key}:{line.outcomes}"
+        call.token = _token(line, call, degree)
         if degree >= Sameness.STEADY and self._carries_on(line, call):
             line.degree = min(line.degree, degree)
         else:
@@ -266,9 +273,16 @@ class Journal:
             del line.same[1]
         line.same.append(call)
         line.last = call
-        if call.fresh and not call.failed and call.kind in (Kind.EDIT, Kind.ACT):
+        if call.kind in (Kind.EDIT, Kind.ACT):
+            if call.fresh and not call.failed:
+                self.epoch += 1
+                self.changes += call.writes
+            elif not call.fresh and degree is Sameness.DIFFERENT:
+                # What acts and now does something else stands in another world (a bisection's next step).
+                self.epoch += 1
+        elif call.kind is Kind.MOVE and not call.failed:
+            # Pages move on even where the answer does not show it (pictures, "ok").
             self.epoch += 1
-            self.changes += call.writes
         call.left = self.epoch
         if self._is_news(call) and degree < Sameness.STEADY:
             self.news += 1
@@ -276,10 +290,11 @@ class Journal:
     @staticmethod
     def _carries_on(line: Line, call: Call) -> bool:
         last = line.last
-        return last is not None and last.left == call.epoch and call.asked_at - last.ended_at <= PATIENCE
+        return last is not None and last.left == call.epoch
 
     def _is_news(self, call: Call) -> bool:
-        fact = f"{call.key}:{call.raw}"
+        asked = call.shape.question if call.kind is Kind.WAIT else call.key
+        fact = f"{asked}:{call.raw}"
         news = fact not in self._known
         self._known[fact] = None
         while len(self._known) > KNOWN:
@@ -295,3 +310,17 @@ class Journal:
         self.tokens += max(0, total - before)
         while len(self._usage) > MESSAGES:
             self._usage.popitem(last=False)
+
+
+def _token(line: Line, call: Call, degree: Sameness) -> str:
+    """A name for the call's key and outcome; the same for an outcome that it had before."""
+    known = line.known
+    if degree >= Sameness.STEADY:
+        return known[0].token
+    for at, other in enumerate(known[1:], 1):
+        if call.sameness(other, Sameness.STEADY) >= Sameness.STEADY:
+            known.insert(0, known.pop(at))
+            return other.token
+    known.insert(0, call)
+    del known[OUTCOMES_KEPT:]
+    return f"{call.key}:{call.ended_seq}"

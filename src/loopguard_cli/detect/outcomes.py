@@ -61,6 +61,9 @@ FIELDS = 48
 MASKED = 1_024
 """Characters of an error (its head) in which what varies is masked."""
 
+NAME = 4
+"""Letters of a tool's name that is not just a word like others."""
+
 _CANCELLED = re.compile(
     r"sibling tool call errored|user doesn't want to proceed|user rejected|tool use was rejected"
     r"|request interrupted|tool execution (?:was )?aborted|operation (?:was )?(?:cancell?ed|aborted)\b"
@@ -74,6 +77,40 @@ _PENDING = re.compile(
     r"|processing)\b",
     re.IGNORECASE,
 )
+
+
+_EXIT = re.compile(
+    r"(?:^|\n)\W*(?:command |process )?(?:exited|exit|failed|returned)(?: with)?(?: exit)?"
+    r"[ _-]?(?:code|status)?\W{1,3}[1-9]\d{0,2}\W*(?:\n|$)",
+    re.IGNORECASE,
+)
+"""A line that tells the status with which a command ended, as agents add it to what it printed."""
+
+_ERROR_HEAD = re.compile(
+    r"\W*(?:tool_use_error\W+)?(?:error|fatal|failed|failure|exception|invalid|unknown|cannot"
+    r"|could not|unable|no such (?:file|directory|tool)|file (?:not found|does not exist)"
+    r"|(?:permission|access) denied)\b",
+    re.IGNORECASE,
+)
+
+_COMPLAINT = re.compile(
+    r"\b(?:not found|does(?: not|n't) (?:match|exist|apply|appear)|did(?: not|n't) (?:match|apply|appear)"
+    r"|no match|occurs? \d+ times|unavailable|not available|no such|is required|not allowed|denied)\b",
+    re.IGNORECASE,
+)
+
+
+def reads_as_failure(text: str, *, shell: bool, changes: bool) -> bool:
+    """The answer says of itself that the call failed, though the agent did not mark it so.
+
+    What a command prints may be about errors; only its exit status counts. A short answer of a tool
+    that was to change something (``changes``) fails with any complaint, others with their first word.
+    """
+    if shell:
+        return _EXIT.search(text[:ANSWER]) is not None or _EXIT.search(text[-ANSWER:]) is not None
+    if len(text) > 2 * ANSWER:
+        return False
+    return _ERROR_HEAD.match(text) is not None or (changes and _COMPLAINT.search(text) is not None)
 
 
 def raw_digest(event: ToolFinished) -> str:
@@ -158,8 +195,10 @@ def _id_or_word(match: re.Match[str]) -> str:
     return text if text.isdigit() or text.isalpha() else "<id>"
 
 
-def mask_error(text: str) -> str:
-    """The head of an error without volatile parts, numbers and the form of white space."""
+def mask_error(text: str, tool: str = "") -> str:
+    """The head of an error without volatile parts, numbers, the tool's name and the form of white space."""
+    if len(tool) >= NAME:
+        text = text.replace(tool, "<tool>")
     return _SPACE.sub(" ", _DIGITS.sub("#", mask_volatile(text[:MASKED]))).strip()
 
 

@@ -1,7 +1,10 @@
 """Shapes: arguments without their numbers, the order of their parts and their spacing.
 
 Two calls of one tool with equal shapes are *variations*: a counter counted on, the parts of a
-command line shuffled, a regular expression's branches in another order, a limit raised.
+command line shuffled, a regular expression's branches in another order, a limit raised. Numbers
+often name what a call is about (a pull request, an order), so where they differ, the calls are
+only about the same thing if they put the same *question*: the arguments without what merely says
+when, for the how-manieth time or from where to where.
 """
 
 from __future__ import annotations
@@ -12,12 +15,43 @@ from typing import Any
 
 import msgspec
 
-from loopguard_cli.detect.keys import canonical, identifying
+from loopguard_cli.detect.keys import canonical, digest, identifying
 
 CONSIDERED = 2_048
 """Characters of the arguments that count; in what is longer, small variations mean nothing."""
 
 _TOKEN = re.compile(r"[A-Za-z_]{2,}|\d+")
+
+
+def _set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_ANEW = _set(
+    "attempt attempts try tries retry retries iteration round seq sequence nonce cachebust requestid "
+    "traceid correlationid callid idempotencykey timestamp ts now time datetime asof reason rationale "
+    "intent description explanation thought thoughts note comment timeout timeoutms timeoutseconds ttl"
+)
+"""Names (lower case, letters only) of arguments that are made up anew with each call."""
+
+_WHERE = _set(
+    "offset limit start end from to line lines startline endline linecount lineoffset nlines viewrange "
+    "viewstart viewcount range count head tail page pagesize perpage maxresults numresults maxlines "
+    "maxcount headfrom headlimit depth context skip take size"
+)
+"""Names of arguments that say from where to where; numbers only."""
+
+_NOT_LETTER = re.compile(r"[^a-z]+")
+_NUMBERS = re.compile(r"[\d\s,.:-]*")
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b1\d{9}(?:\d{3})?\b"
+)
+_AGAIN = re.compile(r"\b(?:attempt|try|retry|round|iteration|take)\s*#?\d+", re.IGNORECASE)
+_WINDOW = re.compile(
+    r"(?<=\s)-(?:n|c|m|A|B|C)?\s*[+-]?\d+(?=\s|$)|(?<=[\s'\"])\d+(?:,\d+)?p(?=['\"\s]|$)"
+    r"|(?<=\s)--(?:lines|bytes|max-count|limit|offset|skip|attempt|try|retry|retries)[= ]\d+"
+)
+"""Parts of command lines that say how much to show, or for the how-manieth time it is."""
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -29,11 +63,43 @@ class Shape(msgspec.Struct, frozen=True):
     """The numbers in their order."""
     said: frozenset[str]
     """The words without repetitions."""
+    question: str
+    """Digest of what is asked, whenever and from where to where."""
 
 
 def shape_of(tool: str, args: Mapping[str, Any]) -> Shape:
-    text = canonical(identifying(tool, args)).decode("utf-8", "replace")
+    given = identifying(tool, args)
+    text = canonical(given).decode("utf-8", "replace")
     tokens = _TOKEN.findall(text[:CONSIDERED])
     words = sorted(token for token in tokens if not token[0].isdigit())
     numbers = tuple(token for token in tokens if token[0].isdigit())
-    return Shape(tuple(words), numbers, frozenset(words))
+    return Shape(tuple(words), numbers, frozenset(words), digest(canonical(_asked(given))))
+
+
+def _asked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _asked(part) for name, part in value.items() if not _is_beside(name, part)}
+    if isinstance(value, (list, tuple)):
+        return [_asked(part) for part in value]
+    if isinstance(value, str):
+        text = value[:CONSIDERED]
+        for beside in (_MOMENT, _WINDOW, _AGAIN):
+            text = beside.sub("", text)
+        return text
+    return value
+
+
+def _is_beside(name: object, value: Any) -> bool:
+    """The argument has nothing to do with what is asked."""
+    plain = _NOT_LETTER.sub("", str(name).lower())
+    return plain in _ANEW or (plain in _WHERE and _is_number(value))
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(_is_number(part) for part in value)
+    return (
+        value is None
+        or isinstance(value, (int, float))
+        or (isinstance(value, str) and bool(_NUMBERS.fullmatch(value)))
+    )

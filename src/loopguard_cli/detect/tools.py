@@ -31,7 +31,7 @@ class Kind(Enum):
     ACT = "act"
     """Anything else: may change the world."""
     IDLE = "idle"
-    """A command that does nothing at all."""
+    """A command that does nothing at all, or only says something."""
 
 
 def _set(words: str) -> frozenset[str]:
@@ -44,7 +44,11 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SHELL_NAMES = frozenset(
     ["bash", "sh", "shell", "powershell", "terminal", "exec", "command", "cmd", "console", "zsh"]
 )
-_COMMAND_FIELDS = ("command", "cmd", "script")
+_COMMAND_FIELDS = ("command", "cmd", "script", "input")
+_GIVEN = frozenset(["-c", "-lc", "-ic", "/c", "-Command"])
+"""What hands a shell its command as one word."""
+_QUOTED = re.compile(r"`([^`]+)`\s*\Z")
+"""A command told among other words, as transcripts do."""
 
 _LOOKING = _set(
     "read cat view open grep glob find search ls list dir tree fetch webfetch browse get query recall lookup "
@@ -67,7 +71,10 @@ _UNDER_WAY = _set("task tasks job jobs run runs build builds deployment deployme
 
 _ACTION_FIELDS = ("action", "command", "operation", "op", "mode")
 _WAITING_ACTIONS = _set("poll wait status log logs tail check sleep output")
-_VIEWING_ACTIONS = _set("view read list get show search")
+_VIEWING_ACTIONS = _set("view read list get show search screenshot snapshot")
+_MOVING_ACTIONS = _set(
+    "scroll click left_click right_click double_click mouse_move key type press swipe tap drag hover"
+)
 
 _WAITING_COMMAND = re.compile(
     r"(?:^|[\s;&|(])(?:sleep\s+[\d.$]|wait(?:\s|$|;)|watch\s|tail\s+-[a-zA-Z]*[fF]|timeout\s+\d+\s+tail"
@@ -75,10 +82,14 @@ _WAITING_COMMAND = re.compile(
     r"|docker[ -]compose\s+(?:ps|logs)|systemctl\s+(?:status|is-active)|journalctl|squeue|sacct"
     r"|pgrep|nvidia-smi|ps\s+[-a]|jobs(?:\s|$))"
 )
+_PAUSING_COMMAND = re.compile(r"(?:^|[\s;&|(])(?:sleep\s+[\d.$]|wait(?:\s|$|;))")
+_PAUSING = _set("wait sleep")
 _POLLED_URL = re.compile(r"\bcurl\b.*(?:health|ready|alive|status|jobs?/|progress|localhost|127\.0\.0\.1)")
 _REDIRECT = re.compile(r">>?\s*(?!&|/dev/null)\S")
 _SEGMENT = re.compile(r"\s*(?:&&|\|\||[;|\n])\s*")
-_IDLE_COMMAND = re.compile(r"(?:true|:|echo(?:\s+(?:\"\s*\"|'\s*'))?|cat\s+/dev/null|pwd|cd(?:\s+\S+)?)?\s*$")
+_IDLE_COMMAND = re.compile(
+    r"(?:true|:|(?:echo|printf)(?:\s[^$`]*)?|cat(?:\s+/dev/null)?|pwd|cd(?:\s+\S+)?)?\s*$"
+)
 _WRITING_COMMAND = re.compile(
     r"(?:^|[\s;&|(])(?:sed\s+(?:-\w+\s+)*-i|tee\s|mv\s|cp\s|rm\s|mkdir\s|touch\s|ln\s|chmod\s|patch\s|apply_patch"
     r"|git\s+(?:add|commit|checkout|switch|restore|apply|stash|merge|rebase|reset|pull|mv|rm|cherry-pick)"
@@ -120,15 +131,27 @@ def command_of(args: Mapping[str, Any]) -> str:
     for field in _COMMAND_FIELDS:
         value = args.get(field)
         if isinstance(value, str):
-            return value
+            told = _QUOTED.search(value) if field == "input" else None
+            return told.group(1) if told else value
         if isinstance(value, list):
-            return " ".join(str(part) for part in value)
+            words = [str(part) for part in value]
+            through_shell = (
+                len(words) == 3 and words[0].rpartition("/")[2] in _SHELL_NAMES and words[1] in _GIVEN
+            )
+            return words[2] if through_shell else " ".join(words)
     return ""
+
+
+def _names_command(args: Mapping[str, Any]) -> bool:
+    return any(field in args for field in _COMMAND_FIELDS)
 
 
 @lru_cache(maxsize=1024)
 def _of_command(command: str) -> Kind:
     text = command[:2048]
+    if not text.strip():
+        # Nothing typed into a terminal asks it for more of what is still running there.
+        return Kind.WAIT
     if _WAITING_COMMAND.search(text) or _POLLED_URL.search(text):
         return Kind.WAIT
     if _REDIRECT.search(text):
@@ -145,7 +168,8 @@ def kind_of(tool: str, args: Mapping[str, Any]) -> Kind:
     """What this call does."""
     kind = _by_name(tool)
     if kind is None:
-        return _of_command(command_of(args))
+        command = command_of(args)
+        return _of_command(command) if command or _names_command(args) else Kind.ACT
     if kind in (Kind.ACT, Kind.EDIT, Kind.READ):
         for field in _ACTION_FIELDS:
             action = args.get(field)
@@ -154,7 +178,18 @@ def kind_of(tool: str, args: Mapping[str, Any]) -> Kind:
                     return Kind.WAIT
                 if action in _VIEWING_ACTIONS:
                     return Kind.READ
+                if action in _MOVING_ACTIONS:
+                    return Kind.MOVE
     return kind
+
+
+def pauses(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:
+    """It lets time pass."""
+    if kind is not Kind.WAIT:
+        return False
+    if is_shell(tool):
+        return _PAUSING_COMMAND.search(command_of(args)[:2048]) is not None
+    return not _words(tool).isdisjoint(_PAUSING)
 
 
 def writes(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:

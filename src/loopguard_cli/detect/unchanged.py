@@ -30,11 +30,14 @@ from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.waiting import is_waiting
 
+SAMPLES = 8
+"""One task given to several sub-agents at once is a way of working; in turn, see `detect.delegation`."""
+
 MOVES = 6
 """Equal moves through a page with an equal answer: the answer of such tools says little."""
 
 ALIKE = 4
-"""Equal calls in a row whose outcomes differ in numbers only."""
+"""Equal calls in a row whose outcomes differ in numbers only, or that write, whatever they bring."""
 
 SLOW = 10.0
 """Seconds; a call that works that long and then reports another number gets on."""
@@ -54,6 +57,8 @@ class Unchanged(Plain):
         limit = scene.threshold(call.tool, scene.settings.repeat_threshold)
         if call.kind is Kind.MOVE:
             limit = max(limit, MOVES)
+        elif call.kind is Kind.DELEGATE:
+            limit = max(limit, SAMPLES)
         same, repeats = self._same(call)
         row = _recent([past for past in scene.journal.row if past is not call], call)
         in_row = bool(row) and scene.journal.row_length >= limit
@@ -144,6 +149,10 @@ class Unchanged(Plain):
         varied = any(one.raw != done[-1].raw for one in done[-alike:])
         if alike + 1 >= limit and varied and not slow:
             yield self._nudge(call, [*done[-alike:], call], now, limit)
+            return
+        if call.writes and len(row) + 1 >= ALIKE:
+            # Equal insertions in a row: what they print grows, and says nothing.
+            yield self._nudge(call, [*row, call], now, ALIKE)
             return
         texts = [past.said for past in row[-REPEATED_TEXT + 1 :]]
         if call.said and len(texts) >= REPEATED_TEXT - 1 and set(texts) == {call.said}:

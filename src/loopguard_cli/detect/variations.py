@@ -1,12 +1,17 @@
 """same-outcome: calls that vary and bring the same; growing-call: calls that grow by themselves.
 
 Sources: reported loops whose arguments never repeat (a counter in the arguments, the words of a
-command shuffled, a limit raised, a command glued to itself). All of it starts as a nudge.
+command shuffled, a limit raised, a question put in other words, a command glued to itself). All of
+it starts as a nudge. Uninterrupted calls of one tool with the same outcome are
 
-- Variations (equal words, other numbers or another order) of one call with the same outcome:
-  five in a row. Where no number varies, outcomes may differ in their numbers.
-- One tool, the same outcome, and calls that come back again and again: six in a row.
-- A call that is the one before with a copy of itself added: four in a row.
+- variations: the same question (`detect.shapes`) with other counters, times, ranges or another
+  order of its words: five in a row. Where no number varies, outcomes may differ in their numbers.
+  Numbers that may name what the call is about (the next order, the next repository) are no variation.
+- returning: the same few calls, again and again: six in a row.
+- reworded: six in a row, the latest of which say hardly anything that was not said before.
+
+Commands that do nothing, or only say something, are variations of each other. A call that is the
+one before with a copy of itself added is a growing one: four in a row.
 """
 
 from __future__ import annotations
@@ -18,61 +23,83 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.outcomes import Sameness
+from loopguard_cli.detect.resemblance import counted_on, is_variation
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.shapes import Shape
 from loopguard_cli.detect.tools import Kind
 
 VARIATIONS = 5
 RETURNING = 6
+REWORDED = 6
 GROWN = 4
 CONSIDERED = 24
+
+SAID = 3
+"""Of the latest calls, how many must say hardly anything new."""
 
 AFTER_NUDGE = 2
 """More of the same after the first nudge before more than a nudge is justified."""
 
-LEAST_SHARE = 0.75
-"""Of the words of the longer variation that the shorter one must have."""
+KNOWN_SHARE = 0.6
+"""Of the words of a call that were said before, from which on it says hardly anything new."""
+
+_NOT_ASKING = (Kind.EDIT, Kind.NOTE, Kind.WAIT, Kind.MOVE, Kind.DELEGATE)
 
 
 class SameOutcome(Plain):
     """Varying calls, one outcome."""
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        if call.kind in (Kind.EDIT, Kind.NOTE, Kind.WAIT, Kind.MOVE, Kind.DELEGATE):
-            return
         journal = self.scene.journal
+        if call.kind in _NOT_ASKING or journal.since_resume < 2:
+            return
         past = [
             one
             for one in tail(journal.recent, CONSIDERED)[:-1]
             if one.kind is not Kind.NOTE and one.turn == call.turn
         ]
-        if (
-            journal.since_resume < 2
-            or not past
-            or not past[-1].complete
-            or past[-1].tool != call.tool
-            or past[-1].pending()
-        ):
+        if call.kind is Kind.IDLE:
+            yield from self._idle(call, past, now)
             return
-        varied = [*_run(past, call, is_variation), call]
+        if len(past) < VARIATIONS - 1 or past[-1].tool != call.tool or past[-1].pending():
+            return
+        run = _run(past, call)
+        if len(run) < VARIATIONS - 1:
+            return
+        varied = [*_while(run, call, is_variation), call]
         if len(varied) >= VARIATIONS and len({one.key for one in varied}) > 1:
             yield self._found(call, varied, now, VARIATIONS)
-        elif call.kind is not Kind.ACT:
-            returning = [*_run(past, call, _same_tool), call]
-            distinct = len({one.key for one in returning})
-            if len(returning) >= RETURNING and 1 < distinct <= len(returning) - 2:
-                yield self._found(call, returning, now, RETURNING)
+            return
+        steady = [*_steady(run), call]
+        if call.kind is Kind.ACT or len(steady) < RETURNING:
+            return
+        distinct = len({one.key for one in steady})
+        if 1 < distinct <= len(steady) - 2:
+            yield self._found(call, steady, now, RETURNING)
+        elif distinct > 1 and _says_nothing_new(steady):
+            yield self._found(call, steady, now, REWORDED)
+
+    def _idle(self, call: Call, past: Sequence[Call], now: float) -> Iterable[Finding]:
+        idle = [call]
+        for one in reversed(past):
+            if one.kind is not Kind.IDLE:
+                break
+            idle.insert(0, one)
+        if len(idle) >= VARIATIONS and len({one.key for one in idle}) > 1:
+            yield self._found(call, idle, now, VARIATIONS)
 
     def _found(self, call: Call, proof: Sequence[Call], now: float, limit: int) -> Finding:
         count = len(proof)
-        equal = all(one.raw == proof[0].raw for one in proof[:-1])
+        idle = call.kind is Kind.IDLE
+        equal = idle or all(one.raw == proof[0].raw for one in proof[:-1])
+        outcome = "" if idle else proof[-2].alike()
         return self.scene.finding(
             "same-outcome",
             Action.NUDGE,
             call,
             proof,
             now,
-            identity=digest(f"{call.tool}:{proof[-2].alike()}".encode("utf-8", "replace")),
+            identity=digest(f"{call.tool}:{outcome}".encode("utf-8", "replace")),
             limit=Action.ABORT if count >= (limit + AFTER_NUDGE if equal else 2 * limit) else Action.NUDGE,
             threshold=limit,
         )
@@ -103,47 +130,54 @@ class GrowingCall(Plain):
             )
 
 
-def _run(past: Sequence[Call], call: Call, same: Callable[[Call, Call], bool]) -> list[Call]:
-    """The latest calls, without interruption, that have one outcome and resemble ``call``."""
+def _run(past: Sequence[Call], call: Call) -> list[Call]:
+    """The latest calls, without interruption, of one tool and kind, whose outcomes agree."""
     found: list[Call] = []
     for one in reversed(past):
-        if not one.complete or not same(one, call):
+        if not one.complete or one.tool != call.tool or one.kind is not call.kind:
             break
-        if found:
-            least = (
-                Sameness.ALIKE if same is is_variation and not counted_on(one, found[-1]) else Sameness.STEADY
-            )
-            if found[-1].sameness(one, least) < least:
-                break
+        if found and found[-1].sameness(one) < Sameness.ALIKE:
+            break
         found.append(one)
     found.reverse()
     return found
 
 
-def is_variation(one: Call, other: Call) -> bool:
-    """The arguments of ``one`` are those of ``other``, varied."""
-    if one.tool != other.tool or one.kind is not other.kind:
-        return False
-    return one.shape.words == other.shape.words or _says_the_same(one.shape, other.shape)
+def _while(run: Sequence[Call], call: Call, same: Callable[[Call, Call], bool]) -> list[Call]:
+    """The end of ``run`` that resembles ``call``; where numbers vary, with steady outcomes."""
+    found: list[Call] = []
+    for one in reversed(run):
+        if not same(one, call):
+            break
+        if (
+            found
+            and counted_on(one, found[-1])
+            and found[-1].sameness(one, Sameness.STEADY) < Sameness.STEADY
+        ):
+            break
+        found.append(one)
+    found.reverse()
+    return found
 
 
-def counted_on(one: Call, other: Call) -> bool:
-    """They differ in numbers, which may well be the point of the call."""
-    return set(one.shape.numbers) != set(other.shape.numbers)
+def _steady(run: Sequence[Call]) -> list[Call]:
+    """The end of ``run`` whose outcomes differ in volatile parts only."""
+    at = len(run) - 1
+    while at > 0 and run[at].sameness(run[at - 1], Sameness.STEADY) >= Sameness.STEADY:
+        at -= 1
+    return list(run[at:])
 
 
-def _says_the_same(one: Shape, other: Shape) -> bool:
-    """Equal numbers, and no word in the one that adds anything to what the other says."""
-    small, large = (one, other) if len(one.said) <= len(other.said) else (other, one)
-    return (
-        len(small.said) >= LEAST_SHARE * len(large.said)
-        and set(one.numbers) == set(other.numbers)
-        and small.said <= large.said
-    )
-
-
-def _same_tool(one: Call, other: Call) -> bool:
-    return one.tool == other.tool and one.kind is not Kind.ACT
+def _says_nothing_new(calls: Sequence[Call]) -> bool:
+    """The latest of ``calls`` put in other words what the ones before asked."""
+    common = frozenset.intersection(*(one.shape.said for one in calls))
+    known: set[str] = set()
+    shares: list[float] = []
+    for one in calls:
+        words = one.shape.said - common
+        shares.append(len(words & known) / len(words) if words else 0.0)
+        known |= words
+    return all(share >= KNOWN_SHARE for share in shares[-SAID:])
 
 
 def _may_grow(one: Call, later: Call) -> bool:

@@ -1,9 +1,9 @@
 """Waiting as a state of its own, and the rule for waiting in vain (``poll-unchanged``).
 
-A call waits when its tool or command lets time pass or asks how something is getting on, or when
-the answer itself says that something is still under way. Waiting is not a loop: growing pauses
-never are, and unchanged answers only become one late, the later the slower the polling. Anything
-new that another call brings starts the count afresh.
+A call waits when its tool or command lets time pass or asks how something is getting on, when time
+was let pass since its last time, or when the answer itself says that something is still under way.
+Waiting is not a loop: growing pauses never are, and unchanged answers only become one late, the
+later the slower the polling. Anything new that another call brings starts the count afresh.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ def is_waiting(call: Call, line: Line) -> bool:
     if call.kind is Kind.WAIT:
         return True
     last = line.last
+    if last is not None and call.waits > last.waits and call.kind is not Kind.EDIT:
+        # It was slept in between: a retry that takes its time.
+        return True
     return (
         last is not None and line.degree is Sameness.EQUAL and call.kind is not Kind.EDIT and last.pending()
     )
@@ -56,7 +59,7 @@ class PollUnchanged(Plain):
         self._polls.append(call)
         if len(self._polls) > KEPT:
             del self._polls[0]
-        mine = [poll for poll in self._polls if poll.key == call.key]
+        mine = [poll for poll in self._polls if poll.key == call.key or _asks_the_same(poll, call)]
         limit = _limit(mine)
         hard = limit == POLLS_QUICK and len(mine) >= 2 * limit
         if len(mine) < limit or _slows_down(mine) or (len(mine) % limit and not hard):
@@ -87,6 +90,10 @@ class PollUnchanged(Plain):
 
     def clear(self) -> None:
         self._polls.clear()
+
+
+def _asks_the_same(poll: Call, call: Call) -> bool:
+    return poll.tool == call.tool and poll.shape.question == call.shape.question
 
 
 def _pause(polls: list[Call]) -> float:
