@@ -26,8 +26,6 @@ from loopguard_cli.core.effects import (
     Tell,
 )
 from loopguard_cli.core.events import (
-    AgentConnected,
-    AgentDisconnected,
     Asked,
     Event,
     PermissionAsked,
@@ -42,7 +40,8 @@ from loopguard_cli.core.guard import Guard
 from loopguard_cli.core.ids import NO_SESSION, Mint, SessionId
 from loopguard_cli.core.policy import Policy
 from loopguard_cli.core.ports import GoalLoop, PanelFactory
-from loopguard_cli.core.records import AgentSeen, Fault
+from loopguard_cli.core.presence import Presence
+from loopguard_cli.core.records import Fault
 from loopguard_cli.core.requests import answer
 from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode
 from loopguard_cli.core.wording import Wording
@@ -82,8 +81,7 @@ class Hub:
         self.caps = Caps(settings.caps)
         self.goals = goals
         self.sessions: OrderedDict[SessionId, Guard] = OrderedDict()
-        self.connected = False
-        self.agent = self.version = ""
+        self.presence = Presence()
         self.unparsed = 0
         self._panels = panels
         self._mint = Mint(salt)
@@ -96,7 +94,7 @@ class Hub:
         """Take one event in; returns what is to be done, in order."""
         self._seq += 1
         self.caps.start(now)
-        effects = [*self._run_event(event)]
+        effects = [*self.presence.receive(event, self.wording, now), *self._run_event(event)]
         if isinstance(event, Asked) and event.operation.startswith("guard."):
             return [*effects, *answer(self, event, now)]
         guard = self._guard(event.session, now)
@@ -115,7 +113,11 @@ class Hub:
     def deadline(self) -> float | None:
         """When `tick` is due if nothing happens before; None: never."""
         times = [guard.deadline() for guard in self.sessions.values()]
-        times += [self.caps.deadline(), self.goals.deadline() if self.goals else None]
+        times += [
+            self.caps.deadline(),
+            self.presence.deadline(),
+            self.goals.deadline() if self.goals else None,
+        ]
         return min((t for t in times if t is not None), default=None)
 
     def pending(self) -> bool:
@@ -125,7 +127,7 @@ class Hub:
         return recovering or (goals is not None and any(goals.drives(s) for s in self.sessions))
 
     def tick(self, now: float) -> list[Effect]:
-        effects: list[Effect] = []
+        effects: list[Effect] = [*self.presence.tick(self.wording, now)]
         for guard in list(self.sessions.values()):
             effects += self._safely("detectors", guard, partial(guard.tick, now))
             effects += self._hold(guard, now)
@@ -138,13 +140,6 @@ class Hub:
 
     def _run_event(self, event: Event) -> Iterator[Effect]:
         match event:
-            case AgentConnected():
-                self.connected, self.agent, self.version = True, event.agent, event.version
-                record = AgentSeen(connected=True, agent=event.agent, version=event.version)
-                yield Record(record=record)
-            case AgentDisconnected():
-                self.connected = False
-                yield Record(record=AgentSeen(connected=False, agent=self.agent, reason=event.reason))
             case Unparsed():
                 self.unparsed += 1
                 # Said at the first and then ever more rarely: a changed schema shows up in numbers.

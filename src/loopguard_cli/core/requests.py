@@ -42,9 +42,9 @@ def answer(hub: Hub, asked: Asked, now: float) -> Iterator[Effect]:
 def _status(hub: Hub, asked: Asked, now: float) -> Iterator[Effect]:
     settings = hub.settings
     data: dict[str, Any] = {
-        "connected": hub.connected,
-        "agent": hub.agent,
-        "agent_version": hub.version,
+        "connected": hub.presence.connected,
+        "agent": hub.presence.agent,
+        "agent_version": hub.presence.version,
         "mode": settings.mode.value,
         "preset": settings.preset.value,
         "unparsed": hub.unparsed,

@@ -110,6 +110,12 @@ class Wording:
     def faulted(self, component: str) -> str:
         return self._text("FAULTED").format(component)
 
+    def unguarded(self, agent: str) -> str:
+        return self._text("UNGUARDED").format(agent)
+
+    def guarded_again(self, agent: str) -> str:
+        return self._text("GUARDED_AGAIN").format(agent)
+
     def refused(self, operation: str) -> str:
         return self._text("REFUSED").format(operation)
 
