@@ -26,6 +26,7 @@ from loopguard_cli.core.events import (
     ReplyFinished,
     Status,
     StatusChanged,
+    TextDelta,
     ToolAsked,
     ToolFinished,
     ToolStarted,
@@ -91,6 +92,11 @@ class Guard:
 
     def receive(self, event: Event, seq: int, now: float) -> Iterator[Effect]:
         if self.broken:
+            return
+        if isinstance(event, TextDelta):
+            # By far the most frequent event, and of interest to the detectors alone.
+            if self._settings.mode is not Mode.OFF and (found := self.panel.observe(event, seq, now)):
+                yield from self._enact(self._judge(found, at_gate=False), None, now)
             return
         self.state.evolve(event)
         yield from self._ledger(event)
@@ -162,8 +168,9 @@ class Guard:
             events=finding.events,
             facts=finding.facts,
         )
-        hard = verdict.action >= Action.BLOCK
-        yield Record(session=self.state.id, record=record, sync=hard)
+        # A refused call waits for its answer, which a slow disk must not delay.
+        cuts = verdict.action > Action.BLOCK
+        yield Record(session=self.state.id, record=record, sync=cuts)
         if verdict.action is Action.NOTE:
             return
         outcome, level = _OUTCOMES[verdict.action]

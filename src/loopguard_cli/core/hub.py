@@ -30,6 +30,7 @@ from loopguard_cli.core.events import (
     Event,
     PermissionAsked,
     SessionGone,
+    TextDelta,
     ToolAsked,
     ToolStarted,
     Unparsed,
@@ -94,7 +95,9 @@ class Hub:
         """Take one event in; returns what is to be done, in order."""
         self._seq += 1
         self.caps.start(now)
-        effects = [*self.presence.receive(event, self.wording, now), *self._run_event(event)]
+        effects: list[Effect] = [] if event.session else [*self.presence.receive(event, self.wording, now)]
+        if not isinstance(event, TextDelta):  # by far the most frequent event
+            effects += self._run_event(event)
         if isinstance(event, Asked) and event.operation.startswith("guard."):
             return [*effects, *answer(self, event, now)]
         guard = self._guard(event.session, now)
