@@ -75,6 +75,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     permissions: Permissions = Permissions.ASK
     tool_server: tuple[str, ...] = ()
     """Command line of an MCP server with ``tools``, for agents that take them no other way."""
+    tool_environment: dict[str, str] = {}
+    """For the environment of that server, and of nothing else: it holds the word that lets it in."""
 
 
 class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):

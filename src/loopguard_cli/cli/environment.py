@@ -17,6 +17,7 @@ VARIABLES = {
 INTERNAL = frozenset(
     {
         "LOOPGUARD_BRIDGE",
+        "LOOPGUARD_MCP",
         "LOOPGUARD_NOTICE_TEXT",
         "LOOPGUARD_NOTICE_TITLE",
         "LOOPGUARD_NOTICE_TOPIC",

@@ -27,6 +27,10 @@ class Request(msgspec.Struct, kw_only=True, omit_defaults=True):
     session: str = ""
     token: str = ""
     """Only over a loopback port; a Unix socket is protected by its folder."""
+    tool: bool = False
+    """The model asks, by a tool: never a person's word, wherever it comes from."""
+    tool_word: str = ""
+    """With ``tool``: what the run gave to the one process in the agent that may speak for its tools."""
 
 
 class Answer(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -51,9 +55,20 @@ def ask(
     *,
     session: str = "",
     timeout: float = 5.0,
+    tool_word: str | None = None,
 ) -> Answer:
-    """Ask a live run one thing. Raises RunUnreachable; a refusal is an `Answer` with ``ok`` false."""
-    request = Request(operation=operation, arguments=dict(arguments or {}), session=session, token=run.token)
+    """Ask a live run one thing. Raises RunUnreachable; a refusal is an `Answer` with ``ok`` false.
+
+    ``tool_word``: the model asks, by a tool; may be empty. None: whoever runs this process.
+    """
+    request = Request(
+        operation=operation,
+        arguments=dict(arguments or {}),
+        session=session,
+        token=run.token,
+        tool=tool_word is not None,
+        tool_word=tool_word or "",
+    )
     try:
         with _connect(run.socket, timeout) as connection:
             connection.sendall(msgspec.json.encode(request) + b"\n")

@@ -1,7 +1,8 @@
 """The control socket of a run: commands from other terminals, and attempts from inside the agent.
 
 Whoever connects is looked at: another user is turned away, and a process below this run speaks for
-the agent, not for the person (`Surface.INSIDE`), whatever it says.
+the agent, not for the person (`Surface.INSIDE`), whatever it says. The one process in there that
+has the run's word for it speaks for the agent's tools (`Surface.TOOL`).
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ Post = Callable[[Iterable[Event]], None]
 class ControlServer:
     """Turns requests into `Asked` and sends back what `Respond` says."""
 
-    def __init__(self, post: Post) -> None:
+    def __init__(self, post: Post, *, tool_word: str = "") -> None:
+        """``tool_word``: lets a process inside the agent speak for its tools; empty: none may."""
         self._post = post
+        self._tool_word = tool_word
         self._server: asyncio.Server | None = None
         self._path: Path | None = None
         self._waiting: dict[RequestId, _Client] = {}
@@ -96,14 +99,21 @@ class ControlServer:
         self._numbers += 1
         number = RequestId(f"{_PREFIX}{self._numbers}")
         self._waiting[number] = client
+        client.rest()
         asked = Asked(
             session=SessionId(request.session),
             request=number,
             operation=request.operation,
             arguments=request.arguments,
-            surface=client.surface,
+            surface=self._surface(client, request),
         )
         self._post((asked,))
+
+    def _surface(self, client: _Client, request: Request) -> Surface:
+        if not request.tool:
+            return client.surface
+        known = self._tool_word and hmac.compare_digest(self._tool_word.encode(), request.tool_word.encode())
+        return Surface.TOOL if known or client.surface is Surface.CLI else client.surface
 
 
 _PREFIX = "control."
@@ -125,21 +135,31 @@ class _Client(asyncio.Protocol):
         if not self._server.arrived(self):
             self.close()
             return
-        self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.close)
+        self._wait()
 
     def data_received(self, data: bytes) -> None:
         for request in self._decoder.feed(data):
             self._server.asked(self, request)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def rest(self) -> None:
+        """It waits for an answer, which may take long: a goal is proved, say."""
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None
+
+    def _wait(self) -> None:
+        self.rest()
+        self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.rest()
         self._server.left(self)
 
     def send(self, answer: Answer) -> None:
         if self._transport is not None and not self._transport.is_closing():
             message: Any = answer
             self._transport.write(encode(message))
+            self._wait()
 
     def close(self) -> None:
         if self._transport is not None:

@@ -81,6 +81,8 @@ class Plan(msgspec.Struct, kw_only=True):
     """Folder for our sockets; None: loopback ports."""
     store: Store | None = None
     recording: Recording | None = None
+    tool_word: str = ""
+    """See `runtime.control_server.ControlServer`."""
     goals: GoalKeeper | None = None
     goal: str = ""
     """A goal to be set before the agent starts, in the grammar of ``/goal set``."""
@@ -100,7 +102,7 @@ class Run:
         self._terminal = Terminal()
         self._bridges = BridgeServer(plan.adapter, self._post)
         self._channels = Channels(self._bridges, self._post)
-        self._control = ControlServer(self._post)
+        self._control = ControlServer(self._post, tool_word=plan.tool_word)
         self._jobs = Jobs(self._post)
         self._hooks: HookServer | None = None
         self._folder: PrivateFolder | None = None

@@ -20,6 +20,7 @@ from loopguard_cli.config.load import load_for
 from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.core.settings import Mode, Permissions
 from loopguard_cli.errors import AgentNotExecutable, AgentNotFound
+from loopguard_cli.runtime import mcp
 from loopguard_cli.runtime.assemble import make_hub
 from loopguard_cli.runtime.clock import Clock
 from loopguard_cli.runtime.driver import Chore, Plan, Run, nested_in, replace_by
@@ -63,7 +64,11 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
     project = project_folder(Path.cwd())
     loaded = load_for(project, assignments=options.assignments, environ=environ)
     settings = loaded.settings
+    for line in loaded.ignored:
+        write(line)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    run_id = runs.new_run_id()
+    tool_word = secrets.token_urlsafe(24)
     setup = Setup(
         argv=tuple(options.argv),
         tools=(*(GUARD_TOOLS if settings.guard.mode is not Mode.OFF else ()), *GOAL_TOOLS),
@@ -71,6 +76,8 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         directory=str(Path.cwd()),
         interactive=interactive,
         permissions=options.permissions,
+        tool_server=(sys.executable, "-m", "loopguard_cli", "mcp"),
+        tool_environment=mcp.environment(run_id, tool_word),
     )
     adapter = choose(setup, options.agent)
     if transcript := environ.get(TRANSCRIPT):
@@ -79,7 +86,6 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         adapter = transcribed(adapter, setup, Path(transcript))
     clock = Clock()
     state = state_path(project, environ=environ)
-    run_id = runs.new_run_id()
     sockets = _sockets(run_id, environ)
     keeper = GoalKeeper(
         state,
@@ -120,6 +126,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
             store=store,
             recording=recording,
             clock=clock,
+            tool_word=tool_word,
             goals=keeper,
             goal=options.goal,
             reload=reload,

@@ -201,8 +201,9 @@ class Acp:
         yield AgentConnected(agent=info.name or self.name, version=info.version)
         if info.name:
             yield Shown(kind=Show.NOTE, text=f"{info.name} {info.version}".strip())
+        env = [{"name": name, "value": value} for name, value in self._setup.tool_environment.items()]
         servers = [
-            {"name": "loopguard", "command": command, "args": args, "env": []}
+            {"name": "loopguard", "command": command, "args": args, "env": env}
             for command, *args in filter(None, [self._setup.tool_server])
         ]
         params = {"cwd": self._setup.directory, "mcpServers": servers}
