@@ -7,6 +7,7 @@ for its man page.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ import typer.main
 from loopguard_cli import __version__
 from loopguard_cli.cli.boundary import guarded
 from loopguard_cli.cli.lazy import Entry, LazyGroup, epilog
+from loopguard_cli.errors import UnsupportedPlatform
 
 _SUPERVISE, _LOOK, _STEER, _ANALYSE, _SET_UP = "Supervise", "Look", "Steer a live run", "Analyse", "Set up"
 
@@ -40,7 +42,9 @@ COMMANDS = (
     _entry("replay", "Feed a recorded trace through the guard.", _ANALYSE),
     _entry("eval", "Measure the guard on a folder of labelled traces.", _ANALYSE),
     _entry("config", "Show, change and import settings.", _SET_UP),
+    _entry("agents", "Show which agents can be guarded, and how far.", _SET_UP),
     _entry("doctor", "Say what works here, what does not, and what to do.", _SET_UP),
+    _entry("mcp", "Serve the agent's tools over the Model Context Protocol.", _SET_UP),
     _entry("install-skill", "Write advice about repetition into the agent's folder.", _SET_UP),
     _entry("uninstall-hooks", "Take out what was written into the agent's folders.", _SET_UP),
 )
@@ -81,6 +85,8 @@ def _root(
     ] = False,
 ) -> None:
     """Supervise a coding agent: stop its loops, resume its work, drive a goal to a proven end."""
+    if sys.platform == "win32":
+        raise UnsupportedPlatform("Windows is not supported yet", "run loopguard and the agent inside WSL")
 
 
 def command_tree() -> Any:

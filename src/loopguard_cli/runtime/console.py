@@ -122,9 +122,9 @@ class Console:
 
     # --- in ----------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def begin(self, source: int = 0) -> None:
         """Start to read what the person types, or what a pipe holds."""
-        self._fd = os.dup(0)
+        self._fd = os.dup(source)
         try:
             asyncio.get_running_loop().add_reader(self._fd, self._read)
         except OSError:  # a regular file: there is nothing to wait for

@@ -84,6 +84,7 @@ class HookServer:
             self.reply(HookReply(call=call))
         if self._pipes is not None:
             self._pipes.close()
+            self._pipes = None
 
     # --- called by the two kinds of callers --------------------------------------------------
 

@@ -17,14 +17,14 @@ SURFACES = (
         form=Form.CONSOLE,
         example="opencode acp",
         reached=_BY,
-        capabilities=capabilities(),
+        capabilities=capabilities(tools=True),
         remark=_REMARK,
     ),
     Surface(
         form=Form.ONE_SHOT,
         example="opencode acp < prompt.txt",
         reached=_BY,
-        capabilities=capabilities(),
+        capabilities=capabilities(tools=True),
         remark=_REMARK,
     ),
 )
