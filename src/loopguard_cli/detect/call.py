@@ -6,9 +6,9 @@ from typing import Any
 
 from loopguard_cli.core.events import ToolAsked, ToolFinished, ToolStarted
 from loopguard_cli.core.ids import CallId, CallKey
-from loopguard_cli.detect import outcomes, shapes
+from loopguard_cli.detect import masking, outcomes, shapes
+from loopguard_cli.detect.agreement import Sameness, agreement
 from loopguard_cli.detect.keys import call_form, digest
-from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.tools import Kind, is_shell, kind_of, pauses, writes
 
 SLACK = 64
@@ -22,6 +22,8 @@ class Call:
         "_agreed",
         "_alike",
         "_arguments",
+        "_complaint",
+        "_gist",
         "_shape",
         "asked_at",
         "asked_seq",
@@ -41,6 +43,8 @@ class Call:
         "ok",
         "output",
         "pauses",
+        "pending",
+        "proves",
         "raw",
         "reported",
         "round",
@@ -101,7 +105,13 @@ class Call:
         """Characters of the whole output."""
         self._arguments: dict[str, Any] | None = event.args
         self._shape: shapes.Shape | None = None
+        self.pending = False
+        """Its answer says that something is still under way."""
+        self.proves = self.kind is not Kind.WAIT
+        """It may be part of a loop's round: no waiting, not cancelled, not pending."""
         self._alike = ""
+        self._complaint = ""
+        self._gist: str | None = None
         self._agreed: tuple[Call, Sameness, Sameness] | None = None
 
     @property
@@ -122,44 +132,55 @@ class Call:
         self.size = event.output_chars if event.output_chars >= 0 else len(event.output)
         self.output = event.output[: outcomes.KEPT]
         self.complete = not self.cancelled
+        if self.kind not in (Kind.NOTE, Kind.EDIT):
+            self.pending = outcomes.says_pending(self.output)
+        if self.cancelled or self.pending:
+            self.proves = False
 
     def slim(self) -> None:
         """Keep only what is needed to tell it from others: it is no longer among the latest."""
         self.output = self._arguments = self._agreed = None
 
-    def pending(self) -> bool:
-        """Its answer says that something is still under way."""
-        if self.output is None or self.kind in (Kind.NOTE, Kind.EDIT):
-            return False
-        return outcomes.says_pending(self.output)
-
     def alike(self) -> str:
-        """Its error without what varies (`outcomes.mask_error`)."""
+        """Its error without what varies (`masking.mask_error`)."""
         if not self._alike and self.output is not None:
-            self._alike = f"{self.ok}{outcomes.mask_error(self.output)}"
+            self._alike = f"{self.ok}{masking.mask_error(self.output)}"
         return self._alike
 
     def complaint(self) -> str:
         """`alike`, whatever the tool is called: an error that names it says the same of the next one."""
-        if self.output is None or self.tool not in self.output:
-            return self.alike()
-        return f"{self.ok}{outcomes.mask_error(self.output, self.tool)}"
+        if not self._complaint and self.output is not None:
+            names = self.tool in self.output
+            self._complaint = (
+                f"{self.ok}{masking.mask_error(self.output, self.tool)}" if names else self.alike()
+            )
+        return self._complaint
 
     def gist(self) -> str:
         """Its outcome without numbers and without what only echoes its arguments."""
-        if self.output is None:
-            return ""
-        echoed = set(self.shape.words)
-        return " ".join(word for word in outcomes.words(self.alike()) if word not in echoed)
+        if self._gist is None:
+            if self.output is None:
+                return ""
+            echoed = self.shape.said
+            self._gist = " ".join(word for word in masking.words(self.alike()) if word not in echoed)
+        return self._gist
 
     def sameness(self, other: Call, least: Sameness = Sameness.ALIKE) -> Sameness:
-        """How far the outcomes of two complete calls agree; DIFFERENT for less than ``least``."""
+        """How far the outcomes of two complete calls agree; less than ``least`` may be told as DIFFERENT."""
         if self.raw == other.raw:
             return Sameness.EQUAL
-        if self._agreed is None or self._agreed[:2] != (other, least):
-            # Rules ask for the same pair (a call and the one before it) several times over.
-            self._agreed = (other, least, self._agreement(other, least))
-        return self._agreed[2]
+        # Rules ask for the same pair (a call and the one before it) several times over.
+        if self._agreed is not None and self._agreed[0] is other:
+            _, floor, degree = self._agreed
+            if floor <= least or degree >= least:
+                return degree
+        degree = self._agreement(other, least)
+        self._agreed = (other, least, degree)
+        return degree
+
+    def is_steady(self, other: Call) -> bool:
+        """Their outcomes agree but for volatile parts; for calls of which nobody will ask again."""
+        return self.raw == other.raw or self._agreement(other, Sameness.STEADY) >= Sameness.STEADY
 
     def _complains(self, event: ToolFinished) -> bool:
         if event.exit_code == 0:
@@ -172,6 +193,6 @@ class Call:
             return Sameness.DIFFERENT
         if abs(self.size - other.size) > SLACK:
             return Sameness.DIFFERENT
-        degree = outcomes.agreement(self.output, other.output, least)
+        degree = agreement(self.output, other.output, least)
         whole = self.size == len(self.output) and other.size == len(other.output)
         return degree if whole else min(degree, Sameness.ALIKE)

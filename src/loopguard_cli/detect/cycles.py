@@ -41,11 +41,12 @@ def period(calls: Sequence[Call], longest: int, repeats: int, same: Same) -> tup
     for length in range(2, longest + 1):
         if length * repeats > count:
             break
-        at = count - length - 1
+        # The pair with the latest call comes last: its end is open, and it costs most to compare.
+        at = count - length - 2
         while at >= 0 and same(calls[at], calls[at + length]):
             at -= 1
         extent = count - at - 1
-        if extent >= length * repeats:
+        if extent >= length * repeats and same(calls[-length - 1], calls[-1]):
             block = calls[-length:]
             if len({one.key for one in block}) == 1 or all(same(block[0], other) for other in block[1:]):
                 # One call, whatever it answers, is no round.
@@ -100,11 +101,12 @@ class OutcomeCycle(Plain):
         calls = [
             one
             for one in tail(self.scene.journal.recent, longest * repeats + longest)
-            if one is call or (_counts(one) and one.turn == call.turn)
+            if one is call or (one.proves and one.turn == call.turn)
         ]
         # After a recovery the old rounds count again once one was gone through anew.
         fresh = self.scene.journal.since_resume
-        length, extent = period(calls, longest, repeats, _same_outcome)
+        again = self.scene.journal.line(call.key).asked >= repeats
+        length, extent = period(calls, longest, repeats, _same_outcome) if again else (0, 0)
         if length:
             if fresh >= length and extent >= length * _rounds(calls[-length:], repeats):
                 yield self._found(call, calls[-extent:], length, now, exact=True)
@@ -152,7 +154,7 @@ class NoisyCycle(Plain):
             one for one in tail(journal.recent, STRETCH) if one.turn == call.turn and one.epoch == call.epoch
         ]
         counts = Counter(one.key for one in stretch)
-        again = [one for one in stretch if counts[one.key] >= repeats and (one is call or _counts(one))]
+        again = [one for one in stretch if counts[one.key] >= repeats and (one is call or one.proves)]
         length, extent = period(again, settings.max_cycle_length, repeats, _same_outcome)
         if not length or journal.since_resume < length:
             return
@@ -173,10 +175,6 @@ class NoisyCycle(Plain):
             threshold=repeats,
             noise=span - len(proof),
         )
-
-
-def _counts(call: Call) -> bool:
-    return call.kind is not Kind.WAIT and not call.cancelled and not call.pending()
 
 
 def _same_key(one: Call, other: Call) -> bool:

@@ -15,7 +15,6 @@ from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.keys import digest
-from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain, Scene
 
 SAYING = 12
@@ -97,7 +96,7 @@ class RoundError(Plain):
         limit = self.scene.settings.error_threshold
         if len(row) < limit + NUDGE_EXTRA or not _says_something(call):
             return
-        equal = all(one.tool == call.tool and one.sameness(call) is Sameness.EQUAL for one in row)
+        equal = all(one.tool == call.tool and one.raw == call.raw for one in row)
         hard = equal and len(row) >= limit + HARD_EXTRA
         yield self.scene.finding(
             "repeat-error",

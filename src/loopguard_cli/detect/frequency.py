@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
+from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
-from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.waiting import is_waiting

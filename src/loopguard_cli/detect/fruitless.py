@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.call import Call
-from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain, Scene
 
 KEYS = 64
@@ -64,7 +63,7 @@ class FruitlessEdits(Plain):
         self._failures.move_to_end(call.key)
         while len(self._failures) > KEYS:
             self._failures.popitem(last=False)
-        if row and call.sameness(row[-1], Sameness.STEADY) < Sameness.STEADY:
+        if row and call.token != row[-1].token:
             row.clear()
         row.append(call)
         if len(row) > KEPT:

@@ -30,8 +30,8 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.findings import Cost
 from loopguard_cli.core.ids import CallId, CallKey, MessageId
 from loopguard_cli.detect import said
+from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
-from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.tools import Kind
 
 OPEN = 256
@@ -318,7 +318,7 @@ def _token(line: Line, call: Call, degree: Sameness) -> str:
     if degree >= Sameness.STEADY:
         return known[0].token
     for at, other in enumerate(known[1:], 1):
-        if call.sameness(other, Sameness.STEADY) >= Sameness.STEADY:
+        if call.is_steady(other):
             known.insert(0, known.pop(at))
             return other.token
     known.insert(0, call)

@@ -28,7 +28,7 @@ class NoNovelty(Plain):
         self._window: deque[tuple[Call, int, int]] = deque(maxlen=WINDOW)
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
-        if not call.complete or call.kind is Kind.WAIT or call.pending():
+        if not call.complete or call.kind is Kind.WAIT or call.pending:
             return
         journal = self.scene.journal
         self._window.append((call, journal.news, journal.epoch))

@@ -22,7 +22,7 @@ def is_variation(one: Call, other: Call) -> bool:
 
 def counted_on(one: Call, other: Call) -> bool:
     """They differ in numbers, which may well be the point of the call."""
-    return set(one.shape.numbers) != set(other.shape.numbers)
+    return one.shape.numbers != other.shape.numbers
 
 
 def _says_the_same(one: Shape, other: Shape) -> bool:
@@ -30,6 +30,6 @@ def _says_the_same(one: Shape, other: Shape) -> bool:
     small, large = (one, other) if len(one.said) <= len(other.said) else (other, one)
     return (
         len(small.said) >= LEAST_SHARE * len(large.said)
-        and set(one.numbers) == set(other.numbers)
+        and one.numbers == other.numbers
         and small.said <= large.said
     )

@@ -59,8 +59,8 @@ class Shape(msgspec.Struct, frozen=True):
 
     words: tuple[str, ...]
     """All words, sorted, with repetitions; numbers left out."""
-    numbers: tuple[str, ...]
-    """The numbers in their order."""
+    numbers: frozenset[str]
+    """The numbers without repetitions."""
     said: frozenset[str]
     """The words without repetitions."""
     question: str
@@ -72,7 +72,7 @@ def shape_of(tool: str, args: Mapping[str, Any]) -> Shape:
     text = canonical(given).decode("utf-8", "replace")
     tokens = _TOKEN.findall(text[:CONSIDERED])
     words = sorted(token for token in tokens if not token[0].isdigit())
-    numbers = tuple(token for token in tokens if token[0].isdigit())
+    numbers = frozenset(token for token in tokens if token[0].isdigit())
     return Shape(tuple(words), numbers, frozenset(words), digest(canonical(_asked(given))))
 
 

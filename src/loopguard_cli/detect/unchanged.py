@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
+from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE
-from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.waiting import is_waiting

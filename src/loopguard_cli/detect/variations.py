@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
 from loopguard_cli.detect.keys import digest
-from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.resemblance import counted_on, is_variation
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.shapes import Shape
@@ -61,7 +61,7 @@ class SameOutcome(Plain):
         if call.kind is Kind.IDLE:
             yield from self._idle(call, past, now)
             return
-        if len(past) < VARIATIONS - 1 or past[-1].tool != call.tool or past[-1].pending():
+        if len(past) < VARIATIONS - 1 or past[-1].tool != call.tool or past[-1].pending:
             return
         run = _run(past, call)
         if len(run) < VARIATIONS - 1:

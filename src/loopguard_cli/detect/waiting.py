@@ -13,9 +13,9 @@ from itertools import pairwise
 
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.core.ids import CallKey
+from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import Line
-from loopguard_cli.detect.outcomes import Sameness
 from loopguard_cli.detect.rule import Plain, Scene
 from loopguard_cli.detect.tools import Kind
 
@@ -36,9 +36,7 @@ def is_waiting(call: Call, line: Line) -> bool:
     if last is not None and call.waits > last.waits and call.kind is not Kind.EDIT:
         # It was slept in between: a retry that takes its time.
         return True
-    return (
-        last is not None and line.degree is Sameness.EQUAL and call.kind is not Kind.EDIT and last.pending()
-    )
+    return last is not None and line.degree is Sameness.EQUAL and call.kind is not Kind.EDIT and last.pending
 
 
 class PollUnchanged(Plain):

@@ -33,7 +33,8 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.ids import NO_SESSION, SessionId
 from loopguard_cli.core.session import Usage
 from loopguard_cli.core.settings import GuardSettings
-from loopguard_cli.detect.outcomes import KEPT, mask_volatile
+from loopguard_cli.detect.masking import mask_volatile
+from loopguard_cli.detect.outcomes import KEPT
 from loopguard_cli.history import Conversation, Tally
 from loopguard_cli.runtime.evaluate import ALARMS
 from loopguard_cli.runtime.hindsight import Hindsight

@@ -1,0 +1,110 @@
+"""How far two outcomes agree.
+
+*Equal*: the same bytes. *Steady*: equal but for volatile parts (times, ids, durations, temporary
+paths, process ids, the line counters of shells). *Alike*: equal but for numbers; that proves
+little by itself and feeds soft rules only.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from loopguard_cli.detect.masking import mask_volatile, without_digits
+
+LONG = 256
+"""Characters of a line of which only the neighbourhood of what differs is looked at."""
+
+
+class Sameness(IntEnum):
+    """How far two outcomes agree."""
+
+    DIFFERENT = 0
+    ALIKE = 1
+    STEADY = 2
+    EQUAL = 3
+
+
+_FIELDS = re.compile(r"[\s\"',;={}()\[\]<>|]+")
+_DURATION = re.compile(r"\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m|h)?$")
+_UNITS = frozenset(
+    ["ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "hours"]
+)
+_NAMED = frozenset(["pid", "session", "sessionid", "requestid", "traceid"])
+"""Words after which a name or number is made up anew each time."""
+
+FIELDS = 48
+"""Places in which two texts may differ and still be the same but for these."""
+
+
+def agreement(one: str, other: str, least: Sameness = Sameness.ALIKE) -> Sameness:
+    """How far two texts that are not equal agree: STEADY, ALIKE or DIFFERENT.
+
+    Only lines, and in them fields, that differ are looked at. The first that agrees less than
+    ``least`` ends it, so that texts about different things cost next to nothing; and what differs
+    in more than `FIELDS` places is different.
+    """
+    one, other = _around(one, other, "\n", 1)
+    lines, others = one.split("\n"), other.split("\n")
+    if len(lines) != len(others):
+        return Sameness.DIFFERENT
+    found = Sameness.STEADY
+    looked_at = 0
+    for line, another in zip(lines, others, strict=True):
+        if line == another:
+            continue
+        if len(line) > LONG:
+            line, another = _around(line, another, " ", 2)
+        fields, rivals = _FIELDS.split(line), _FIELDS.split(another)
+        if len(fields) != len(rivals):
+            return Sameness.DIFFERENT
+        for at, (field, rival) in enumerate(zip(fields, rivals, strict=True)):
+            if field == rival:
+                continue
+            looked_at += 1
+            found = min(found, _field_agreement(fields, at, rival))
+            if found < least or looked_at > FIELDS:
+                return Sameness.DIFFERENT
+    return found
+
+
+def _around(one: str, other: str, mark: str, marks: int) -> tuple[str, str]:
+    """What is left of two texts without their common beginning and end, except for the last
+    pieces of both, up to ``marks`` of them, that ``mark`` separates."""
+    begin = _common(one, other)
+    for _ in range(marks):
+        begin = max(one.rfind(mark, 0, begin), 0)
+    one, other = one[begin:], other[begin:]
+    end = _common(one[::-1], other[::-1])
+    for _ in range(marks):
+        at = one.find(mark, len(one) - end)
+        end = len(one) - at - 1 if at >= 0 else 0
+    return one[: len(one) - end], other[: len(other) - end]
+
+
+def _common(one: str, other: str) -> int:
+    """Length of the common beginning."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
+    field = fields[at]
+    before = fields[at - 1].strip(":").lower() if at else ""
+    if before in _NAMED:
+        return Sameness.STEADY
+    numbers = field.isdigit() and rival.isdigit()
+    if not numbers and mask_volatile(field) == mask_volatile(rival):
+        return Sameness.STEADY
+    if not numbers and without_digits(field) != without_digits(rival):
+        return Sameness.DIFFERENT
+    after = fields[at + 1] if at + 1 < len(fields) else ""
+    timed = after in _UNITS or (not field[-1:].isdigit() and _DURATION.match(field))
+    counted = before == "line" and field.endswith(":")
+    return Sameness.STEADY if timed or counted else Sameness.ALIKE

@@ -1,0 +1,53 @@
+"""Masking: texts without what is made up anew each time (times, ids, pointers, temporary paths)."""
+
+from __future__ import annotations
+
+import re
+
+MASKED = 1_024
+"""Characters of an error (its head) in which what varies is masked."""
+
+NAME = 4
+"""Letters of a tool's name that is not just a word like others."""
+
+_VOLATILE = re.compile(
+    r"(?P<id>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
+    r"|(?P<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|\d\d?:\d\d:\d\d(?:[.,]\d+)?)"
+    r"|(?P<temporary>/(?:tmp|var/folders|var/tmp)/[^\s\"':,)]+)"
+    r"|(?P<pointer>0x[0-9a-fA-F]+)"
+    r"|(?P<process>\b[Pp][Ii][Dd][ :=#]*\d+)"
+    r"|(?P<hex>\b[0-9a-fA-F]{7,64}\b)"
+)
+_DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"[A-Za-z_]{2,}")
+_SPACE = re.compile(r"\s+")
+
+
+def mask_volatile(text: str) -> str:
+    """``text`` with times, ids, pointers, process ids and temporary paths replaced by their class."""
+    return _VOLATILE.sub(_class, text)
+
+
+def without_digits(text: str) -> str:
+    return _DIGITS.sub("", text)
+
+
+def mask_error(text: str, tool: str = "") -> str:
+    """The head of an error without volatile parts, numbers, the tool's name and the form of white space."""
+    if len(tool) >= NAME:
+        text = text.replace(tool, "<tool>")
+    return _SPACE.sub(" ", _DIGITS.sub("#", mask_volatile(text[:MASKED]))).strip()
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text`` in their order."""
+    return _WORD.findall(text)
+
+
+def _class(match: re.Match[str]) -> str:
+    text = match.group()
+    if match.lastgroup == "hex" and (text.isdigit() or text.isalpha()):
+        # Hexadecimal with both digits and letters is an id; a number or a word is not.
+        return text
+    return f"<{'id' if match.lastgroup == 'hex' else match.lastgroup}>"
