@@ -89,6 +89,9 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     stdin: bytes | None = None
     """Fed to standard input, which is then closed; None: inherited. Only with inherited streams."""
     streams: Streams = Streams.INHERITED
+    input_seconds: float | None = None
+    """Driven, without a person: our standard input counts as empty if nothing comes for so long (0: it is
+    not read at all). None: it is read to its end, however long that takes."""
     files: dict[str, bytes] = {}
     """Written into the run's private folder (`BridgeAddress.folder`) before the start, by relative name."""
     bridged: bool = True
@@ -120,6 +123,8 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="he
     protocol: int
     token: str
     pid: int = 0
+    version: str = ""
+    """The agent's own, where it says so that early."""
     reconnected: bool = False
     missed: int = 0
     """Messages that the bridge could not send while it was not connected."""
@@ -204,7 +209,16 @@ class Withdrawn(msgspec.Struct, frozen=True, kw_only=True):
     id: str
 
 
-Outgoing = Order | HookReply | Keys | Shown | Question | Withdrawn
+class Follow(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the agent appends to: look into it now, and whenever it grows (`Following.appended`).
+
+    The first time only what is appended from then on counts.
+    """
+
+    path: str
+
+
+Outgoing = Order | HookReply | Keys | Shown | Question | Withdrawn | Follow
 
 
 class Answer(NamedTuple):
@@ -305,6 +319,22 @@ class Hooked(Protocol):
 
 
 @runtime_checkable
+class Considering(Protocol):
+    """A `Hooked` agent whose hook may be answered by what a call brings about at once."""
+
+    def considered(self, call: int) -> Answer:
+        """All effects that followed at once from the events of `Hooked.called` were carried out."""
+
+
+@runtime_checkable
+class Following(Protocol):
+    """An agent that writes down what it does in files that we read (`Follow`)."""
+
+    def appended(self, path: str, data: bytes) -> Answer:
+        """A followed file has grown by ``data``, which may end anywhere in a line."""
+
+
+@runtime_checkable
 class Driven(Protocol):
     """An agent whose standard streams are ours."""
 
@@ -342,6 +372,14 @@ class Driven(Protocol):
 
     def interrupted(self) -> Answer:
         """The person pressed ^C while a turn runs: stop it, and send nothing more by itself."""
+
+
+@runtime_checkable
+class Concluding(Protocol):
+    """A `Driven` agent that has something to show when everything was said."""
+
+    def concluded(self) -> Answer:
+        """Its standard output is at its end."""
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 import readline from "node:readline"
 
 const say = (message) => process.stdout.write(JSON.stringify(message) + "\n")
-const answers = new Map()
+const answers = new Map(Object.entries(JSON.parse(process.env.HOST_ANSWERS ?? "{}")))
 const api = (name) => async (given) => {
   say({ api: name, given: given ?? null })
   const answer = answers.get(name)

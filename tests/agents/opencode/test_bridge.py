@@ -1,5 +1,6 @@
 """``bridge.js`` itself, in Node, between a played OpenCode and a played supervisor."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -142,6 +143,17 @@ def test_nothing_of_the_invitation_stays_in_the_environment(desk: Desk) -> None:
     assert "npm_config_fetch_retries" not in environment
     assert environment["KEPT"] == "as it was"
     assert not any(value == "first" for value in environment.values())
+
+
+@pytest.mark.parametrize(
+    ("answer", "version"),
+    [({"data": {"version": "1.2.3"}}, "1.2.3"), ({"error": {"message": "no"}}, ""), ({"wait": True}, "")],
+)
+def test_the_greeting_tells_the_agents_version_if_that_is_known(
+    desk: Desk, answer: dict[str, Any], version: str
+) -> None:
+    with Host(desk.address, {"HOST_ANSWERS": json.dumps({"http.get": answer})}):
+        assert desk.accept().welcome()["version"] == version
 
 
 def test_where_there_are_no_unix_sockets() -> None:

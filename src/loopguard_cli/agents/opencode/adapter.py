@@ -60,7 +60,7 @@ from loopguard_cli.core.settings import Capabilities
 
 QUESTIONS = 1000
 CONTEXTS = 100
-PENDING = 1000
+VERSION_CHARS = 40
 _NO_CALL = CallId("")
 
 _BRIDGED = Capabilities(
@@ -145,6 +145,7 @@ class OpenCode:
 
     def greet(self, peer: int, hello: Hello) -> Answer:
         self._peers[peer] = None
+        self._seen.version = hello.version[:VERSION_CHARS] or self._seen.version
         said: list[Event] = [
             AgentConnected(agent=self.name, version=self._seen.version, reconnected=hello.reconnected)
         ]
@@ -189,6 +190,8 @@ class OpenCode:
             case Compacting():
                 yield CompactionStarting(session=message.session)
             case Ask():
+                if message.surface is Surface.SLASH:
+                    yield from reader.rests(message.session)
                 yield self._asked(peer, message)
             case Done():
                 yield from self._done(message)

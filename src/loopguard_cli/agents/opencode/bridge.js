@@ -12,6 +12,7 @@ const STRING_LIMIT = 131072 // characters of one string; longer ones travel as h
 const HEAD = 4096
 const DEPTH_LIMIT = 16
 const UNSENT_LIMIT = 32 << 20 // bytes waiting for a supervisor that does not read: give it up
+const VERSION_MS = 1000 // the greeting does not wait longer for OpenCode to tell its version
 const RETRY_MS = [100, 200, 500, 1000, 2000, 5000]
 const TITLE_PROMPT = /title generator/i
 const NATIVE = new Set([
@@ -88,6 +89,14 @@ const slim = ({ type, properties: p }) => {
   return { sessionID: part.sessionID, part: kept }
 }
 
+/** OpenCode's own version, as it says itself; empty if it does not say so at once. */
+const version = async () => {
+  const asked = instances.values().next().value?._client.get({ url: "/global/health" })
+  const late = new Promise((resolve) => setTimeout(resolve, VERSION_MS).unref())
+  const answer = await Promise.race([asked, late]).catch(() => undefined)
+  return String(answer?.data?.version ?? "")
+}
+
 // --- the connection ---------------------------------------------------------------------------
 
 class Link {
@@ -120,10 +129,10 @@ class Link {
     this.#socket = socket
     socket.setEncoding("utf8")
     socket.setNoDelay?.(true)
-    socket.on("connect", () => {
+    socket.on("connect", async () => {
       socket.unref()
       const hello = { type: "hello", protocol: 1, token: this.#token, pid: process.pid, reconnected: this.#token !== boot.token, missed: this.#missed }
-      socket.write(JSON.stringify(hello) + "\n")
+      socket.write(JSON.stringify({ ...hello, version: await version() }) + "\n")
     })
     socket.on("data", (chunk) => this.#receive(chunk))
     socket.on("drain", () => this.#drained())

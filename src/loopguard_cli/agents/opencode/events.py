@@ -96,6 +96,12 @@ class EventReader:
             self.seen.statuses[session] = status
             yield StatusChanged(session=session, status=status)
 
+    def rests(self, session: SessionId) -> Iterator[Event]:
+        """A session of which no status was ever told has not run yet: it is idle."""
+        if session not in self.seen.statuses:
+            self.seen.statuses[session] = Status.IDLE
+            yield StatusChanged(session=session, status=Status.IDLE)
+
     def known_sessions(self) -> list[SessionId]:
         return [session for session, _ in self._sessions.items()]
 
@@ -111,6 +117,8 @@ class EventReader:
         if info.parent:
             self.seen.parents[session] = info.parent
         yield SessionSeen(session=session, parent=info.parent, directory=info.directory)
+        if info.agent and not self.seen.agents.get(session, ""):
+            yield from self.messages.switched(session, info.agent)
 
     def _deleted(self, p: Properties) -> Iterator[Event]:
         self._sessions.pop(p.session)

@@ -77,6 +77,11 @@ class MessageReader:
             return self._spoke(session, info, origin, effect=effect, text=cut.text(part.text).text)
         return iter(()) if info is not None or part.message in self._seen.origins else None
 
+    def switched(self, session: SessionId, agent: str) -> Iterator[Event]:
+        """The session runs under this agent from now on."""
+        self._seen.agents[session] = agent
+        yield AgentSwitched(session=session, agent=agent, read_only=agent in _READ_ONLY_AGENTS)
+
     def origin(self, session: SessionId, message: MessageId, parts: Sequence[Part]) -> Origin:
         """Who wrote a stored user message: as noted when it came, else as its parts show."""
         known = self._seen.origins.get(message, None)
@@ -151,8 +156,7 @@ class MessageReader:
         self._waiting.pop(info.id)
         seen.models[session] = str(info.model) or seen.models.get(session, "")
         if info.agent and seen.agents.get(session, "") != info.agent:
-            seen.agents[session] = info.agent
-            yield AgentSwitched(session=session, agent=info.agent, read_only=info.agent in _READ_ONLY_AGENTS)
+            yield from self.switched(session, info.agent)
         yield UserSpoke(
             session=session,
             message=info.id,

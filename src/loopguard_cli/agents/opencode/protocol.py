@@ -107,6 +107,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     parent: SessionId = msgspec.field(name="parentID", default=SessionId(""))
     directory: str = ""
     version: str = ""
+    agent: str = ""
 
 
 class CacheTokens(msgspec.Struct, frozen=True):
