@@ -83,12 +83,13 @@ def kind_of(system: str, tools: Sequence[str]) -> Kind:
     """Tells the side requests of an agent from the steps of the task by their system prompt.
 
     OpenCode 1.18 makes both of them without tools; its title prompt says "title generator", its
-    compaction prompt speaks of summarization in the opening lines.
+    compaction prompt speaks of summarization in the opening lines. Claude Code 2.1 names a session in
+    the same way.
     """
     opening = system[:400].lower()
     if tools:
         return Kind.CHAT
-    if "title generator" in opening:
+    if "title generator" in opening or "naming a coding session" in opening:
         return Kind.TITLE
     if "summariz" in opening:
         return Kind.SUMMARY

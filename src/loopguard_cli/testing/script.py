@@ -5,7 +5,7 @@ model call: the first answers the message itself, the next one the results of it
 so on. A reply is a sequence of steps performed in order. Everything is a msgspec struct, so that a
 script can be kept in a JSON file (`load`) as well as written in Python.
 
-Nothing here knows a wire format; the front ends (`openai_sse`) put steps into theirs.
+Nothing here knows a wire format; the front ends (`openai_sse`, `anthropic_sse`) put steps into theirs.
 """
 
 from __future__ import annotations
