@@ -391,3 +391,20 @@ class OnTerminal(Protocol):
 
     def paused(self) -> Answer:
         """It has written nothing for a moment (`runtime.screen.PAUSE_SECONDS`)."""
+
+
+@runtime_checkable
+class ReadsAlong(Protocol):
+    """What an `OnTerminal` adapter may want to know besides, where the screen is all there is to read."""
+
+    def sized(self, rows: int, columns: int) -> Answer:
+        """The terminal has this size, or has it now."""
+
+    def keyed(self, data: bytes) -> Answer:
+        """The person typed; the agent gets it right after."""
+
+    def still(self) -> Answer:
+        """It has written nothing for `runtime.screen.STILL_SECONDS`."""
+
+    def missed(self, count: int) -> Answer:
+        """It wrote more than could be read along: ``count`` bytes never came to `OnTerminal.printed`."""

@@ -21,7 +21,8 @@ VERSION = 1
 
 CALLS = (
     "greet", "receive", "lost", "exited", "relaunch", "carry_out", "called", "hung_up", "began", "heard",
-    "typed", "chosen", "interrupted", "printed", "paused",
+    "typed", "chosen", "interrupted", "printed", "paused", "considered", "appended", "concluded",
+    "sized", "keyed", "still", "missed",
 )  # fmt: skip
 """The methods of an adapter that are written down."""
 
@@ -107,6 +108,8 @@ def _arguments(adapter: Any, step: Step) -> list[Any]:
         "carry_out": lambda value: msgspec.convert(value, AnyEffect),
         "relaunch": lambda value: msgspec.convert(value, Prompt),
         "printed": lambda value: bytes(value, "latin-1"),
+        "keyed": lambda value: bytes(value, "latin-1"),
+        "appended": lambda value: bytes(value, "latin-1"),
         "greet": _hello,
     }
     if step.call in convert and args:

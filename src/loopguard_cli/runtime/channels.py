@@ -8,6 +8,7 @@ from typing import Protocol
 from loopguard_cli.agents.base import (
     CHILD,
     Answer,
+    Follow,
     HookReply,
     Keys,
     Order,
@@ -38,6 +39,12 @@ class Screen(Protocol):
     def type(self, keys: Keys) -> None: ...
 
 
+class Files(Protocol):
+    def follow(self, path: str) -> None: ...
+    def look(self) -> None: ...
+    def close(self) -> None: ...
+
+
 class Console(Protocol):
     def show(self, shown: Shown) -> None: ...
     def ask(self, question: Question) -> None: ...
@@ -55,6 +62,7 @@ class Channels:
         self.pipes: Pipes | None = None
         self.screen: Screen | None = None
         self.console: Console | None = None
+        self.files: Files | None = None
         self._post = post
 
     def take(self, answer: Answer) -> None:
@@ -85,6 +93,9 @@ class Channels:
             case Question():
                 if self.console is not None:
                     self.console.ask(order)
+            case Follow():
+                if self.files is not None:
+                    self.files.follow(order.path)
             case Withdrawn():
                 if self.console is not None:
                     self.console.withdraw(order.id)

@@ -46,6 +46,7 @@ class Console:
         self._take = take
         self._post = post
         self._interactive = interactive
+        self._waiting: asyncio.TimerHandle | None = None
         self._fd = -1
         self._lines = LineBuffer(LINE_BYTES)
         self._all = bytearray()
@@ -122,9 +123,14 @@ class Console:
 
     # --- in ----------------------------------------------------------------------------------
 
-    def begin(self, source: int = 0) -> None:
-        """Start to read what the person types, or what a pipe holds."""
+    def begin(self, source: int = 0, patience: float | None = None) -> None:
+        """Start to read what the person types, or what a pipe holds (`LaunchPlan.input_seconds`)."""
+        if patience == 0:
+            self._end()
+            return
         self._fd = os.dup(source)
+        if patience is not None:
+            self._waiting = asyncio.get_running_loop().call_later(patience, self._end)
         try:
             asyncio.get_running_loop().add_reader(self._fd, self._read)
         except OSError:  # a regular file: there is nothing to wait for
@@ -132,6 +138,7 @@ class Console:
                 self._read()
 
     def close(self) -> None:
+        self._stop_waiting()
         if self._fd >= 0:
             with suppress(OSError, ValueError):
                 asyncio.get_running_loop().remove_reader(self._fd)
@@ -156,6 +163,7 @@ class Console:
             return
         except OSError:
             data = b""
+        self._stop_waiting()
         if self._interactive:
             for line in self._lines.feed(data):
                 self._entered(line.decode(errors="replace").strip())
@@ -164,7 +172,13 @@ class Console:
         if not data:
             self._end()
 
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
     def _end(self) -> None:
+        self._stop_waiting()
         with suppress(OSError, ValueError):
             asyncio.get_running_loop().remove_reader(self._fd)
         self.finished = True

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from loopguard_cli import __version__
-from loopguard_cli.agents.base import Adapter, BridgeAddress, Form, Hooked, LaunchPlan, Opened
+from loopguard_cli.agents.base import (
+    Adapter,
+    BridgeAddress,
+    Following,
+    Form,
+    Hooked,
+    LaunchPlan,
+    Opened,
+    Streams,
+)
 from loopguard_cli.core.effects import Effect, Prompt, Record, Respond
 from loopguard_cli.core.events import (
     AgentConnected,
@@ -205,6 +214,10 @@ class Run:
             hooks = HookServer(self._adapter, self._folder.path, self._channels.take, self._post)
             self._hooks = self._channels.hooks = hooks
             await hooks.open()
+        if isinstance(self._adapter, Following):
+            from loopguard_cli.runtime.follow import Follower
+
+            self._channels.files = Follower(self._adapter, self._channels.take)
 
     def _invite(self) -> BridgeAddress:
         """The address for an agent about to be launched."""
@@ -248,7 +261,9 @@ class Run:
 
     async def _once(self, launch: LaunchPlan) -> int:
         """One agent process, from its start to its last word."""
-        environ = {**self._plan.environ, tree.MARK: self._mark} if launch.bridged else self._plan.environ
+        environ = self._plan.environ
+        if launch.bridged or launch.streams is Streams.TERMINAL:
+            environ = {**environ, tree.MARK: self._mark}
         if self._folder is not None:
             self._folder.write(launch.files)
         self._terminal.remember()
@@ -272,6 +287,8 @@ class Run:
         await asyncio.gather(*watchers, return_exceptions=True)
         with suppress(TimeoutError):
             await asyncio.wait_for(process.drained(), LAST_WORDS_SECONDS)
+        if self._channels.files is not None:
+            self._channels.files.look()
         process.close()
         self._terminal.restore(modes=child.signal != 0 and launch.form is Form.SCREEN)
         await self._bridges.drained(LAST_WORDS_SECONDS)
@@ -360,6 +377,8 @@ class Run:
             self._plan.goals.close()
         if self._hooks is not None:
             self._hooks.close()
+        if self._channels.files is not None:
+            self._channels.files.close()
         await self._bridges.close()
         await self._control.close()
         if self._folder is not None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from loopguard_cli.agents.base import Answer, BridgeAddress, HookCall, Hooked, HookReply
+from loopguard_cli.agents.base import Answer, BridgeAddress, Considering, HookCall, Hooked, HookReply
 from loopguard_cli.core.events import Event, Unparsed
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ class HookServer:
             self.reply(HookReply(call=number))
         else:
             self._take(self._adapter.called(HookCall(call=number, hook=hook, body=fields)))
+            if number in self._calls and isinstance(self._adapter, Considering):
+                self._take(self._adapter.considered(number))
         return number
 
     def hung_up(self, number: int) -> None:

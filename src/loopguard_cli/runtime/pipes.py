@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from loopguard_cli.agents.base import Answer, Driven, LaunchPlan
+from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan
 from loopguard_cli.core.events import Event, Unparsed
 from loopguard_cli.runtime.child import Child
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
@@ -127,6 +127,8 @@ class Pipes:
         if not self.ended.is_set():
             self._loop.remove_reader(self._stdout.fileno())
             self._stdout.close()
+            if isinstance(self._adapter, Concluding):
+                self._take(self._adapter.concluded())
             self.ended.set()
 
     def _complain(self) -> None:

@@ -77,12 +77,13 @@ class _DrivenProcess(Process):
         self._channels = channels
         self._interactive = launch.form is Form.CONSOLE
         self._console = Console(adapter, channels.take, post, interactive=self._interactive)
+        self._patience = launch.input_seconds
         self._pipes = Pipes(adapter, child, channels.take, post)
         channels.pipes, channels.console = self._pipes, self._console
 
     def begin(self) -> None:
         self._channels.take(self._adapter.began())
-        self._console.begin()
+        self._console.begin(patience=self._patience)
 
     async def drained(self) -> None:
         await self._pipes.ended.wait()
