@@ -12,6 +12,9 @@ from enum import IntEnum
 
 from loopguard_cli.detect.masking import mask_volatile, without_digits
 
+NEAR = 32
+"""Characters within which most texts about different things differ."""
+
 LONG = 256
 """Characters of a line of which only the neighbourhood of what differs is looked at."""
 
@@ -44,8 +47,8 @@ def agreement(one: str, other: str, least: Sameness = Sameness.ALIKE) -> Samenes
     ``least`` ends it, so that texts about different things cost next to nothing; and what differs
     in more than `FIELDS` places is different.
     """
-    one, other = _around(one, other, "\n", 1)
-    lines, others = one.split("\n"), other.split("\n")
+    begin = max(one.rfind("\n", 0, _common(one, other)), 0)
+    lines, others = one[begin:].split("\n"), other[begin:].split("\n")
     if len(lines) != len(others):
         return Sameness.DIFFERENT
     found = Sameness.STEADY
@@ -54,7 +57,7 @@ def agreement(one: str, other: str, least: Sameness = Sameness.ALIKE) -> Samenes
         if line == another:
             continue
         if len(line) > LONG:
-            line, another = _around(line, another, " ", 2)
+            line, another = _around(line, another)
         fields, rivals = _FIELDS.split(line), _FIELDS.split(another)
         if len(fields) != len(rivals):
             return Sameness.DIFFERENT
@@ -68,16 +71,16 @@ def agreement(one: str, other: str, least: Sameness = Sameness.ALIKE) -> Samenes
     return found
 
 
-def _around(one: str, other: str, mark: str, marks: int) -> tuple[str, str]:
-    """What is left of two texts without their common beginning and end, except for the last
-    pieces of both, up to ``marks`` of them, that ``mark`` separates."""
+def _around(one: str, other: str) -> tuple[str, str]:
+    """What is left of two lines without their common beginning and end, except for the nearest two
+    words on both sides."""
     begin = _common(one, other)
-    for _ in range(marks):
-        begin = max(one.rfind(mark, 0, begin), 0)
+    for _ in range(2):
+        begin = max(one.rfind(" ", 0, begin), 0)
     one, other = one[begin:], other[begin:]
     end = _common(one[::-1], other[::-1])
-    for _ in range(marks):
-        at = one.find(mark, len(one) - end)
+    for _ in range(2):
+        at = one.find(" ", len(one) - end)
         end = len(one) - at - 1 if at >= 0 else 0
     return one[: len(one) - end], other[: len(other) - end]
 
@@ -85,6 +88,8 @@ def _around(one: str, other: str, mark: str, marks: int) -> tuple[str, str]:
 def _common(one: str, other: str) -> int:
     """Length of the common beginning."""
     low, high = 0, min(len(one), len(other))
+    if one[:NEAR] != other[:NEAR]:
+        high = min(high, NEAR)
     while low < high:
         middle = (low + high + 1) // 2
         if one[low:middle] == other[low:middle]:

@@ -24,6 +24,7 @@ class Call:
         "_arguments",
         "_complaint",
         "_gist",
+        "_question",
         "_shape",
         "asked_at",
         "asked_seq",
@@ -109,6 +110,7 @@ class Call:
         """Its answer says that something is still under way."""
         self.proves = self.kind is not Kind.WAIT
         """It may be part of a loop's round: no waiting, not cancelled, not pending."""
+        self._question = ""
         self._alike = ""
         self._complaint = ""
         self._gist: str | None = None
@@ -119,8 +121,15 @@ class Call:
         """Its arguments without numbers, order and spacing (`detect.shapes`)."""
         if self._shape is None:
             self._shape = shapes.shape_of(self.tool, self._arguments or {})
-            self._arguments = None
         return self._shape
+
+    @property
+    def question(self) -> str:
+        """What it asks, whenever and from where to where (`detect.shapes`)."""
+        if not self._question:
+            given = self._arguments
+            self._question = self.key if given is None else shapes.question_of(self.tool, given)
+        return self._question
 
     def end(self, event: ToolFinished, seq: int, now: float) -> None:
         self.ended_seq, self.ended_at = seq, now

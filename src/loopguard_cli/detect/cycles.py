@@ -98,6 +98,8 @@ class OutcomeCycle(Plain):
             return
         settings = self.scene.settings
         longest, repeats = settings.max_cycle_length, settings.cycle_repeats
+        if self.scene.journal.row_length >= longest:
+            return
         calls = [
             one
             for one in tail(self.scene.journal.recent, longest * repeats + longest)
@@ -148,7 +150,9 @@ class NoisyCycle(Plain):
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         journal, settings = self.scene.journal, self.scene.settings
         repeats = settings.cycle_repeats
-        if call.kind is Kind.WAIT or len(journal.unchanged(call)) < repeats - 1:
+        if call.kind is Kind.WAIT or journal.row_length >= settings.max_cycle_length:
+            return
+        if len(journal.unchanged(call)) < repeats - 1:
             return
         stretch = [
             one for one in tail(journal.recent, STRETCH) if one.turn == call.turn and one.epoch == call.epoch
@@ -201,16 +205,15 @@ def _nearly_same(one: Call, other: Call) -> bool:
     if one.tool != other.tool or one.kind is not other.kind:
         return False
     known = one.complete and other.complete
-    if (one.kind is Kind.DELEGATE or not known or one.raw == other.raw) and (
-        one.shape.question == other.shape.question
-    ):
+    if known and one.failed and other.failed and one.gist() == other.gist() != "":
         return True
-    if not one.complete or not other.complete:
-        # A failing call that is tried again with other arguments, its end still open.
-        alike = one.kind is Kind.EDIT or is_variation(one, other)
-        return alike and (one if one.complete else other).failed
-    return one.failed and other.failed and one.gist() == other.gist() != ""
+    if not known and (one if one.complete else other).failed and one.kind is Kind.EDIT:
+        # A failing edit that is tried again with other arguments, its end still open.
+        return True
+    if (one.kind is Kind.DELEGATE or not known or one.raw == other.raw) and one.question == other.question:
+        return True
+    return not known and (one if one.complete else other).failed and is_variation(one, other)
 
 
 def _name(call: Call) -> str:
-    return f"{call.tool}:{call.gist() if call.failed else call.shape.question}"
+    return f"{call.tool}:{call.gist() if call.failed else call.question}"

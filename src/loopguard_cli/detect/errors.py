@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
+from loopguard_cli.detect import masking
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.keys import digest
@@ -126,4 +127,4 @@ def _gauge(row: list[Call], limit: int) -> Iterable[Gauge]:
 
 
 def _says_something(call: Call) -> bool:
-    return sum(letter.isalpha() for letter in (call.output or "")[:200]) >= SAYING
+    return sum(map(len, masking.words((call.output or "")[:200]))) >= SAYING

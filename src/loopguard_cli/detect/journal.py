@@ -256,7 +256,7 @@ class Journal:
         if not call.complete:
             return
         line = self.line(call.key)
-        degree = call.sameness(line.last, Sameness.STEADY) if line.last is not None else Sameness.DIFFERENT
+        degree = call.sameness(line.last) if line.last is not None else Sameness.DIFFERENT
         if degree >= Sameness.STEADY:
             line.unchanged += 1
         else:
@@ -277,7 +277,7 @@ class Journal:
             if call.fresh and not call.failed:
                 self.epoch += 1
                 self.changes += call.writes
-            elif not call.fresh and degree is Sameness.DIFFERENT:
+            elif not call.fresh and degree < Sameness.STEADY:
                 # What acts and now does something else stands in another world (a bisection's next step).
                 self.epoch += 1
         elif call.kind is Kind.MOVE and not call.failed:
@@ -293,7 +293,7 @@ class Journal:
         return last is not None and last.left == call.epoch
 
     def _is_news(self, call: Call) -> bool:
-        asked = call.shape.question if call.kind is Kind.WAIT else call.key
+        asked = call.question if call.kind is Kind.WAIT else call.key
         fact = f"{asked}:{call.raw}"
         news = fact not in self._known
         self._known[fact] = None

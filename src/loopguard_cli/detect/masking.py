@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MASKED = 1_024
 """Characters of an error (its head) in which what varies is masked."""
@@ -26,7 +27,13 @@ _SPACE = re.compile(r"\s+")
 
 def mask_volatile(text: str) -> str:
     """``text`` with times, ids, pointers, process ids and temporary paths replaced by their class."""
-    return _VOLATILE.sub(_class, text)
+    return "\n".join(map(_masked, text.split("\n"))) if "\n" in text else _masked(text)
+
+
+@lru_cache(maxsize=1_024)
+def _masked(line: str) -> str:
+    """Looping calls bring nearly the same lines again and again; most are masked only once."""
+    return _VOLATILE.sub(_class, line)
 
 
 def without_digits(text: str) -> str:

@@ -13,7 +13,7 @@ def is_variation(one: Call, other: Call) -> bool:
     """The arguments of ``one`` are those of ``other``, varied."""
     if one.tool != other.tool or one.kind is not other.kind:
         return False
-    if one.key == other.key or one.shape.question == other.shape.question:
+    if one.key == other.key or one.question == other.question:
         return True
     if counted_on(one, other):
         return False

@@ -20,6 +20,9 @@ from loopguard_cli.detect.keys import canonical, digest, identifying
 CONSIDERED = 2_048
 """Characters of the arguments that count; in what is longer, small variations mean nothing."""
 
+TOLD = 512
+"""Characters up to which a string is a command or a question, and not a text."""
+
 _TOKEN = re.compile(r"[A-Za-z_]{2,}|\d+")
 
 
@@ -43,15 +46,17 @@ _WHERE = _set(
 
 _NOT_LETTER = re.compile(r"[^a-z]+")
 _NUMBERS = re.compile(r"[\d\s,.:-]*")
-_MOMENT = re.compile(
+_BESIDE = re.compile(
+    # a moment
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b1\d{9}(?:\d{3})?\b"
-)
-_AGAIN = re.compile(r"\b(?:attempt|try|retry|round|iteration|take)\s*#?\d+", re.IGNORECASE)
-_WINDOW = re.compile(
-    r"(?<=\s)-(?:n|c|m|A|B|C)?\s*[+-]?\d+(?=\s|$)|(?<=[\s'\"])\d+(?:,\d+)?p(?=['\"\s]|$)"
+    # how much of something a command is to show
+    r"|(?<=\s)-(?:n|c|m|A|B|C)?\s*[+-]?\d+(?=\s|$)|(?<=[\s'\"])\d+(?:,\d+)?p(?=['\"\s]|$)"
     r"|(?<=\s)--(?:lines|bytes|max-count|limit|offset|skip|attempt|try|retry|retries)[= ]\d+"
+    # for the how-manieth time
+    r"|\b(?:attempt|try|retry|round|iteration|take)\s*#?\d+",
+    re.IGNORECASE,
 )
-"""Parts of command lines that say how much to show, or for the how-manieth time it is."""
+"""Parts of strings that have nothing to do with what is asked."""
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -63,17 +68,19 @@ class Shape(msgspec.Struct, frozen=True):
     """The numbers without repetitions."""
     said: frozenset[str]
     """The words without repetitions."""
-    question: str
-    """Digest of what is asked, whenever and from where to where."""
 
 
 def shape_of(tool: str, args: Mapping[str, Any]) -> Shape:
-    given = identifying(tool, args)
-    text = canonical(given).decode("utf-8", "replace")
+    text = canonical(identifying(tool, args)).decode("utf-8", "replace")
     tokens = _TOKEN.findall(text[:CONSIDERED])
     words = sorted(token for token in tokens if not token[0].isdigit())
     numbers = frozenset(token for token in tokens if token[0].isdigit())
-    return Shape(tuple(words), numbers, frozenset(words), digest(canonical(_asked(given))))
+    return Shape(tuple(words), numbers, frozenset(words))
+
+
+def question_of(tool: str, args: Mapping[str, Any]) -> str:
+    """Digest of what is asked, whenever and from where to where."""
+    return digest(canonical(_asked(identifying(tool, args))))
 
 
 def _asked(value: Any) -> Any:
@@ -82,10 +89,7 @@ def _asked(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_asked(part) for part in value]
     if isinstance(value, str):
-        text = value[:CONSIDERED]
-        for beside in (_MOMENT, _WINDOW, _AGAIN):
-            text = beside.sub("", text)
-        return text
+        return value if len(value) > TOLD else _BESIDE.sub("", value)
     return value
 
 

@@ -91,7 +91,7 @@ class PollUnchanged(Plain):
 
 
 def _asks_the_same(poll: Call, call: Call) -> bool:
-    return poll.tool == call.tool and poll.shape.question == call.shape.question
+    return poll.tool == call.tool and poll.question == call.question
 
 
 def _pause(polls: list[Call]) -> float:
