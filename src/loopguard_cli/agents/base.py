@@ -130,6 +130,15 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="he
     """Messages that the bridge could not send while it was not connected."""
 
 
+class Sync(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="sync"):
+    """A bridge wants to know when everything that it said has been dealt with.
+
+    Answered with its ``id``, behind all orders that followed from what came before it.
+    """
+
+    id: int
+
+
 # --- what an adapter answers ------------------------------------------------------------------
 
 CHILD = 0

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import msgspec
 
-from loopguard_cli.agents.base import Adapter, BridgeAddress, Hello, Order, Outgoing
+from loopguard_cli.agents.base import Adapter, BridgeAddress, Hello, Order, Outgoing, Sync
 from loopguard_cli.core.events import Event, Unparsed
 from loopguard_cli.runtime.peers import descends, peer_of, same_login_session
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
@@ -142,7 +142,9 @@ class BridgeServer:
         )
 
     def said(self, connection: _Connection, message: Any) -> None:
-        if isinstance(message, Malformed):
+        if isinstance(message, Sync):
+            connection.send({"type": "answer", "id": message.id})
+        elif isinstance(message, Malformed):
             self._post((Unparsed(native=f"bridge message: {message.reason}"[:100]),))
         else:
             self._post(self._adapter.receive(connection.number, message))
@@ -153,7 +155,7 @@ class BridgeServer:
             self._post(self._adapter.lost(connection.number, reason))
 
     def decoder(self) -> Decoder[Any]:
-        return Decoder(self._adapter.messages, limit=LINE_BYTES)
+        return Decoder(self._adapter.messages | Sync, limit=LINE_BYTES)
 
 
 class _Connection(asyncio.Protocol):

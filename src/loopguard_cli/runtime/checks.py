@@ -116,9 +116,11 @@ class Jobs:
     ) -> _Done:
         """Run a shell command or a program to its end, and end whatever of it is left then."""
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else command
+        loop = asyncio.get_running_loop()
         try:
             with tree.starting():
-                process = await asyncio.create_subprocess_exec(
+                transport, program = await loop.subprocess_exec(
+                    lambda: _Program(keep),
                     *argv,
                     stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.PIPE,
@@ -127,24 +129,55 @@ class Jobs:
                     env=environ,
                     start_new_session=True,
                 )
-                self.pids.add(process.pid)
+                pid = transport.get_pid()
+                self.pids.add(pid)
         except OSError as failure:
             return _Done(None, "", (failure.strerror or str(failure)).lower())
-        tail = bytearray()
-        talk = asyncio.ensure_future(_talk(process, stdin, tail, keep))
         error = ""
         try:
-            await asyncio.wait_for(process.wait(), timeout)
+            program.tell(transport, stdin)
+            await asyncio.wait_for(program.exited.wait(), timeout)
         except TimeoutError:
             error = f"timed out after {timeout:g} s"
         finally:
-            # A child that it left behind holds the output open; what it would still say is not asked for.
+            # A child that it left behind would hold the output open.
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await asyncio.wait([talk], timeout=LAST_WORDS_SECONDS)
-            talk.cancel()
-            self.pids.discard(process.pid)
-        return _Done(None if error else process.returncode, tail.decode(errors="replace"), error)
+                os.killpg(pid, signal.SIGKILL)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(program.silent.wait(), LAST_WORDS_SECONDS)
+            transport.close()
+            self.pids.discard(pid)
+        code = None if error else transport.get_returncode()
+        return _Done(code, program.tail.decode(errors="replace"), error)
+
+
+class _Program(asyncio.SubprocessProtocol):
+    """A program that is written to, read and waited for, each by itself."""
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self.tail = bytearray()
+        self.exited = asyncio.Event()
+        self.silent = asyncio.Event()
+        """Nobody holds its output open any more."""
+
+    def tell(self, transport: asyncio.SubprocessTransport, text: bytes) -> None:
+        pipe = transport.get_pipe_transport(0)
+        if isinstance(pipe, asyncio.WriteTransport):
+            pipe.write(text)
+            pipe.write_eof()
+
+    def pipe_data_received(self, _fd: int, data: bytes | str) -> None:
+        assert isinstance(data, bytes)
+        self.tail += data
+        del self.tail[: -self._keep]
+
+    def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
+        if fd == 1:
+            self.silent.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
 
 
 class _Done(NamedTuple):
@@ -153,15 +186,3 @@ class _Done(NamedTuple):
     tail: str
     """The end of its output."""
     error: str
-
-
-async def _talk(process: asyncio.subprocess.Process, stdin: bytes, tail: bytearray, keep: int) -> None:
-    if process.stdin is not None:
-        with suppress(ConnectionError):
-            process.stdin.write(stdin)
-            await process.stdin.drain()
-        process.stdin.close()
-    assert process.stdout is not None
-    while chunk := await process.stdout.read(1 << 16):
-        tail += chunk
-        del tail[:-keep]

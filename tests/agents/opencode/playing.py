@@ -167,6 +167,11 @@ class Host:
     def result(self, number: int) -> Message:
         return self.said(lambda message: message.get("id") == number)
 
+    def over(self, number: int) -> bool:
+        """Whether it is done; its result can still be had."""
+        with self._changed:
+            return any(message.get("id") == number for message in self._said)
+
     def gate(self, call: str = "c1", session: str = "ses_1", tool: str = "bash", **args: Any) -> int:
         given = {"tool": tool, "sessionID": session, "callID": call}
         return self.begin("call", hook="tool.execute.before", input=given, output={"args": args})

@@ -256,6 +256,27 @@ def test_a_user_message_is_announced_before_it_is_stored(host: Host, line: Line)
     assert (said["text"], said["real"], said["agent"], said["effect"]) == ("do it", True, "build", "")
 
 
+def test_a_message_that_ends_our_turn_waits_until_it_has_ended(host: Host, line: Line) -> None:
+    """OpenCode drops a message that it gets while it aborts."""
+    ours = {"message": {"id": "msg_0", "sessionID": "ses_1"}, "parts": []}
+    line.order("prompt", id="e1", session="ses_1", text="go on", agent="", model=None, variant="")
+    ours["message"]["id"] = host.api("session.promptAsync")["body"]["messageID"]  # type: ignore[index]
+    host.result(host.begin("call", hook="chat.message", input={}, output=ours))
+    host.result(host.begin("answer", name="session.abort", answer={"wait": True}))
+    parts = [{"type": "text", "text": "rather this"}]
+    message = {"id": "msg_1", "sessionID": "ses_1"}
+    waiting = host.begin("call", hook="chat.message", input={}, output={"message": message, "parts": parts})
+    line.until(lambda said: said.get("text") == "rather this")
+    sync = line.until(kind("sync"))
+    line.order("abort", id="e2", session="ses_1")
+    answer(line, sync)
+    assert host.api("session.abort") == {"path": {"id": "ses_1"}}
+    host.event("session.idle", sessionID="ses_1")
+    assert not host.over(waiting)
+    host.result(host.begin("release", name="session.abort"))
+    assert "result" in host.result(waiting)
+
+
 # --- orders ----------------------------------------------------------------------------------
 
 

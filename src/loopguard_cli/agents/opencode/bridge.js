@@ -41,6 +41,8 @@ const stops = new Map() // session -> how often its turn ended while we watched
 const issued = new Map() // id of a message we sent -> effect that sent it
 const contexts = new Map() // session ("" = all) -> {system, compaction, host_continues}
 const audits = new Map() // effect of an audit under way -> what stops it
+const ours = new Set() // sessions whose present turn answers a message of ours
+const aborts = new Map() // session -> the abort under way
 const running = new Map() // tool call -> last status forwarded
 let launchPrompt = boot?.prompt // effect whose prompt this process was started with
 let link
@@ -264,7 +266,9 @@ const orders = {
   async abort({ session }) {
     stopped(session) // a call that still waits at the gate must not run when its turn is over
     if (!instances.size) return // the agent is on its way out: nothing runs
-    await call(clientOf(session).session.abort({ path: { id: session } }))
+    const abort = call(clientOf(session).session.abort({ path: { id: session } }))
+    aborts.set(session, abort.catch(() => {}).finally(() => aborts.delete(session)))
+    await abort
   },
 
   async prompt({ id, session, text, agent, model, variant }) {
@@ -353,6 +357,7 @@ const onEvent = (event, directory) => {
   const { type, properties: p } = event
   const session = p?.sessionID ?? p?.info?.id
   if (session) remember(homes, session, directory)
+  if (type === "session.idle") ours.delete(session)
   if (type === "session.idle" || (type === "session.error" && session)) stopped(session)
   if (type === "session.deleted") for (const map of [stops, contexts, homes]) map.delete(session)
   if (type === "message.part.delta") return link.delta({ type, properties: bound(p) })
@@ -387,6 +392,11 @@ const onUserMessage = async ({ message, parts }) => {
     text: bound(real.map((part) => part.text).join("\n")), agent: message.agent ?? "",
     model: pick(message.model, "providerID", "modelID"), variant: message.model?.variant ?? message.variant ?? "",
   })
+  const session = message.sessionID
+  if (effect) ours.add(session)
+  // The person's word may end a turn of ours. OpenCode would drop a message that comes while it aborts.
+  else if (ours.has(session)) await link.ask({ type: "sync" }, boot.gate_timeout_ms)
+  await aborts.get(session)
 }
 
 const contextOf = (session) => [contexts.get(""), contexts.get(session)].filter(Boolean)
