@@ -85,7 +85,18 @@ def test_escalation_is_said() -> None:
 @pytest.mark.parametrize("preset", [Preset.INFINITY, Preset.PI])
 def test_the_other_presets_have_no_ladder(preset: Preset) -> None:
     policy = Policy(GuardSettings(preset=preset), ABLE)
-    assert [judged(policy, finding(Action.BLOCK)) for _ in range(9)] == [Action.BLOCK] * 9
+    assert [judged(policy, finding(Action.NUDGE)) for _ in range(9)] == [Action.NUDGE] * 9
+    assert [judged(policy, finding(Action.BLOCK)) for _ in range(4)] == [Action.BLOCK] * 4
+
+
+def test_only_pi_lets_a_refused_call_be_asked_for_without_end() -> None:
+    settings = {preset: GuardSettings(preset=preset) for preset in (Preset.PI, Preset.INFINITY)}
+    said = {
+        preset: [judged(policy, finding(Action.BLOCK, limit=Action.BLOCK)) for _ in range(9)]
+        for preset, policy in ((preset, Policy(one, ABLE)) for preset, one in settings.items())
+    }
+    assert said[Preset.PI] == [Action.BLOCK] * 9
+    assert said[Preset.INFINITY] == [Action.BLOCK] * 4 + [Action.ABORT] * 5
 
 
 def test_the_memory_is_bounded_and_forgets_the_one_unseen_for_longest() -> None:

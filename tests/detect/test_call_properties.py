@@ -26,6 +26,7 @@ from loopguard_cli.core.ids import CallId, MessageId, PartId, RequestId
 from loopguard_cli.core.settings import Preset
 from loopguard_cli.detect import journal, standing
 from loopguard_cli.detect.calls import CallRules
+from loopguard_cli.detect.kin import Kin
 
 from .sitting import S, Sitting, settings
 
@@ -142,7 +143,7 @@ def test_no_rule_fires_on_a_stream_without_repetition(preset: str, work: list[tu
 
 @pytest.mark.parametrize("preset", [preset.value for preset in Preset])
 def test_memory_stays_within_its_bounds_however_long_the_stream(preset: str) -> None:
-    rules = CallRules(S, settings(preset))
+    rules = CallRules(S, settings(preset), Kin())
     for n in range(6_000):
         call = CallId(str(n))
         name = f"tool{n % 7}" if n % 3 else f"other{n}"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopguard_cli.core.findings import Action
-
-from .sitting import ALLOW, BLOCK, Sitting
+from .sitting import ABORT, ALLOW, BLOCK, Sitting
 
 
 @pytest.fixture
@@ -76,8 +74,12 @@ def test_a_user_message_and_idle_do_not_lift_a_block(sitting: Sitting) -> None:
     assert sitting.bash("a") is BLOCK
 
 
-def test_the_block_stays_a_block_however_often_it_is_asked_for(sitting: Sitting) -> None:
-    assert {sitting.bash("a") for _ in range(40)} == {ALLOW, BLOCK}
+def test_the_block_stays_however_much_else_is_done(sitting: Sitting) -> None:
+    for _ in range(3):
+        sitting.bash("a")
+    for n in range(40):
+        sitting.bash(f"other {n}")
+    assert sitting.bash("a") is BLOCK
 
 
 def test_json_key_order_does_not_bypass_matching(sitting: Sitting) -> None:
@@ -142,4 +144,22 @@ def test_a_refused_call_leaves_no_outcome_behind(sitting: Sitting) -> None:
 def test_the_rule_never_aborts(sitting: Sitting) -> None:
     for _ in range(20):
         sitting.bash("a")
-    assert max(verdict.action for verdict in sitting.verdicts) is Action.BLOCK
+    assert {(finding.proposes, finding.limit) for finding in sitting.findings} == {(BLOCK, BLOCK)}
+
+
+def test_a_refused_call_asked_for_again_and_again_ends_the_turn(sitting: Sitting) -> None:
+    """Ours, on top of the preset: eight times again, not a hundred."""
+    said = [sitting.bash("a") for _ in range(12)]
+    assert said == [ALLOW, ALLOW, *[BLOCK] * 9, ABORT]
+
+
+def test_how_often_it_may_be_asked_for_again_can_be_set() -> None:
+    sitting = Sitting("infinity", "calls.blocked_retries=100")
+    assert {sitting.bash("a") for _ in range(100)} == {ALLOW, BLOCK}
+
+
+def test_a_person_may_have_it_tried_again(sitting: Sitting) -> None:
+    for _ in range(10):
+        sitting.bash("a")
+    sitting.person()
+    assert [sitting.bash("a") for _ in range(9)] == [BLOCK] * 9

@@ -6,7 +6,10 @@ asked for again and again ends in an aborted turn. One nudge is enough until the
 doubled. Our own nudges and continuations never make the
 ladder forget; a person's message does.
 
-The presets ``infinity`` and ``pi`` have no ladder: each finding gets what the rule proposes.
+The presets ``infinity`` and ``pi`` have no ladder: each finding gets what the rule proposes. One
+thing stands above ``infinity``: a call that stays refused and is asked for more than
+`CallSettings.blocked_retries` times again (8 there, unless set) ends in an aborted turn, because
+reported agents ask for a refused call a hundred times.
 """
 
 from __future__ import annotations
@@ -87,8 +90,13 @@ class Policy:
 
     def _one(self, finding: Finding, *, at_gate: bool) -> Verdict:
         action: Action = finding.proposes
-        if self._settings.preset is Preset.BALANCED:
-            action = self._climb(finding)
+        match self._settings.preset:
+            case Preset.BALANCED:
+                action = self._climb(finding)
+            case Preset.INFINITY if action is Action.BLOCK:
+                action = self._insist(finding)
+            case _:
+                pass
         escalated = action > finding.proposes
         if (ceiling := self._settings.rules.get(finding.rule)) is not None:
             if ceiling is RuleAction.OFF:
@@ -102,12 +110,7 @@ class Policy:
     def _climb(self, finding: Finding) -> Action:
         if finding.proposes is Action.WARN:
             return Action.WARN
-        memory = self._memory.get(finding.identity)
-        if memory is None:
-            memory = self._memory[finding.identity] = _Memory()
-            while len(self._memory) > REMEMBERED:
-                self._memory.popitem(last=False)
-        self._memory.move_to_end(finding.identity)
+        memory = self._recall(finding)
         rung: Action = finding.proposes
         if memory.times:
             rung = max(rung, memory.rung)
@@ -122,6 +125,20 @@ class Policy:
                 return Action.NOTE
             memory.count = finding.count
         return rung
+
+    def _insist(self, finding: Finding) -> Action:
+        memory = self._recall(finding)
+        memory.times += 1
+        return Action.ABORT if memory.times > 1 + self._settings.calls.blocked_retries else Action.BLOCK
+
+    def _recall(self, finding: Finding) -> _Memory:
+        memory = self._memory.get(finding.identity)
+        if memory is None:
+            memory = self._memory[finding.identity] = _Memory()
+            while len(self._memory) > REMEMBERED:
+                self._memory.popitem(last=False)
+        self._memory.move_to_end(finding.identity)
+        return memory
 
     def _within_reach(self, action: Action, *, at_gate: bool) -> tuple[Action, str]:
         """The nearest thing that this agent lets us do."""

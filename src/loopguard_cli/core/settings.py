@@ -148,7 +148,7 @@ class GuardSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 PRESET_VALUES: Mapping[Preset, Mapping[str, Any]] = {
     Preset.BALANCED: {},
-    Preset.INFINITY: {},
+    Preset.INFINITY: {"guard.calls.blocked_retries": 8},
     Preset.PI: {
         "guard.calls.max_cycle_length": 3,
         "guard.pace.turns": 12,

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from loopguard_cli.core.events import Event, Origin, SessionGone, Status, StatusChanged, UserSpoke
+from loopguard_cli.core.events import (
+    Event,
+    Origin,
+    SessionGone,
+    SessionSeen,
+    Status,
+    StatusChanged,
+    UserSpoke,
+)
 from loopguard_cli.core.findings import CallView, Finding, Gauge
 from loopguard_cli.core.ids import CallId, CallKey, SessionId
 from loopguard_cli.core.settings import CallSettings, GuardSettings, Preset
@@ -20,9 +28,11 @@ from loopguard_cli.detect.frequency import ExactFrequency, OutcomeFrequency
 from loopguard_cli.detect.fruitless import FruitlessEdits
 from loopguard_cli.detect.journal import Journal
 from loopguard_cli.detect.keys import digest
+from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.novelty import NoNovelty
 from loopguard_cli.detect.repeat import RepeatCall
 from loopguard_cli.detect.rule import Rule, Scene
+from loopguard_cli.detect.siblings import SiblingError
 from loopguard_cli.detect.standing import Standing
 from loopguard_cli.detect.unchanged import Unchanged
 from loopguard_cli.detect.variations import GrowingCall, SameOutcome
@@ -36,6 +46,7 @@ RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
         OutcomeCycle,
         RepeatedDelegation,
         RoundError,
+        SiblingError,
         OutcomeFrequency,
         SameOutcome,
         GrowingCall,
@@ -51,10 +62,10 @@ RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
 class CallRules(Quiet):
     """All rules about the calls of one session."""
 
-    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
+    def __init__(self, session: SessionId, settings: GuardSettings, kin: Kin) -> None:
         self.journal = Journal(_reach(settings.calls))
         self._settings = settings
-        self._scene = Scene(session, settings.calls, self.journal, Standing())
+        self._scene = Scene(session, settings.calls, self.journal, Standing(), kin)
         self._rules = [make(self._scene) for make in RULES[settings.preset]]
         self._decisions = Decisions(self._scene.standing, self, settings.locale)
 
@@ -64,7 +75,9 @@ class CallRules(Quiet):
         found: list[Finding] = []
         for ended, call in self.journal.apply(event, seq, now):
             found += self._ended(call, now) if ended else self._asked(call, now)
-        if isinstance(event, SessionGone):
+        if isinstance(event, SessionSeen):
+            self._scene.kin.born(event.session, event.parent)
+        elif isinstance(event, SessionGone):
             self._clear()
         elif isinstance(event, UserSpoke) and event.origin is Origin.PERSON:
             for rule in self._rules:

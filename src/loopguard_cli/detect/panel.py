@@ -12,16 +12,18 @@ from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.detect.base import Detector
 from loopguard_cli.detect.calls import CallRules
 from loopguard_cli.detect.families import TEXT_FAMILIES
+from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.pace import pace
 
 
 class DetectorPanel:
     """Implements `core.findings.Panel`."""
 
-    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
+    def __init__(self, session: SessionId, settings: GuardSettings, kin: Kin | None = None) -> None:
+        """``kin``: what it shares with the other sessions of its run (see `Panels`)."""
         self._session = session
         self._settings = settings
-        self._calls = CallRules(session, settings)
+        self._calls = CallRules(session, settings, kin or Kin())
         self._detectors = self._assemble()
 
     def observe(self, event: Event, seq: int, now: float) -> Sequence[Finding]:
@@ -82,3 +84,13 @@ class DetectorPanel:
         for detector in self._detectors:
             found.extend(ask(detector))
         return found
+
+
+class Panels:
+    """Makes the panels of one run's sessions, which learn from each other what their siblings tried."""
+
+    def __init__(self) -> None:
+        self._kin = Kin()
+
+    def __call__(self, session: SessionId, settings: GuardSettings) -> DetectorPanel:
+        return DetectorPanel(session, settings, self._kin)

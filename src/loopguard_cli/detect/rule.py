@@ -13,6 +13,7 @@ from loopguard_cli.core.settings import CallSettings
 from loopguard_cli.detect.base import evidence
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import Journal
+from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.standing import Standing
 
 
@@ -23,6 +24,7 @@ class Scene(msgspec.Struct):
     settings: CallSettings
     journal: Journal
     standing: Standing
+    kin: Kin
 
     def threshold(self, tool: str, default: int) -> int:
         """The threshold for one tool, where it has its own."""
@@ -40,9 +42,11 @@ class Scene(msgspec.Struct):
         count: int = 0,
         limit: Action = Action.STOP,
         gate: bool = True,
+        earlier: Iterable[int] = (),
         **facts: object,
     ) -> Finding:
-        """A finding about ``call``, proved by ``proof`` (oldest first, ``call`` itself included)."""
+        """A finding about ``call``, proved by ``proof`` (oldest first, ``call`` itself included) and
+        by ``earlier`` events of other sessions."""
         calls = list(proof)
         first = calls[0] if calls else call
         return Finding(
@@ -52,7 +56,7 @@ class Scene(msgspec.Struct):
             session=self.session,
             identity=identity or call.key,
             count=count or len(calls),
-            events=evidence(one.asked_seq for one in calls),
+            events=evidence([*earlier, *(one.asked_seq for one in calls)]),
             facts=dict(facts),
             cost=self.journal.cost(first, len(calls), now),
             tool=call.tool,

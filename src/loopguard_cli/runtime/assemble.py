@@ -7,7 +7,7 @@ import secrets
 from loopguard_cli.core.hub import Hub
 from loopguard_cli.core.ports import GoalLoop
 from loopguard_cli.core.settings import Capabilities, GuardSettings
-from loopguard_cli.detect.panel import DetectorPanel
+from loopguard_cli.detect.panel import Panels
 
 
 def make_hub(
@@ -21,7 +21,7 @@ def make_hub(
     return Hub(
         settings,
         capabilities=capabilities,
-        panels=DetectorPanel,
+        panels=Panels(),
         goals=goals,
         salt=secrets.token_hex(4) if salt is None else salt,
     )

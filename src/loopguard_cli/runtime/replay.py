@@ -22,7 +22,7 @@ from loopguard_cli.core.policy import Policy, Verdict
 from loopguard_cli.core.records import LoopFound
 from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode
 from loopguard_cli.core.wording import Wording
-from loopguard_cli.detect.panel import DetectorPanel
+from loopguard_cli.detect.panel import DetectorPanel, Panels
 from loopguard_cli.runtime.neutral import SESSION
 from loopguard_cli.runtime.traces import Damage, Header, Moment, Trace
 
@@ -115,7 +115,7 @@ class _Recorded:
     def __init__(self, header: Header, settings: GuardSettings) -> None:
         can = msgspec.convert(header.capabilities, Capabilities) if header.capabilities else ABLE
         self._wording = Wording(settings.locale)
-        self._hub = Hub(settings, capabilities=can, panels=DetectorPanel, salt=header.salt)
+        self._hub = Hub(settings, capabilities=can, panels=Panels(), salt=header.salt)
 
     def take(self, moment: Moment) -> Iterator[Found]:
         while (due := self._hub.deadline()) is not None and due < moment.time:

@@ -24,6 +24,7 @@ RULES: dict[str, str] = {
     "growing-call": "Each of the last {count} calls of {tool} is the one before with a part of it repeated.",
     "fruitless-edits": "{tool} failed in the same way after {count} different changes.",
     "repeated-delegation": "The same task was given to a sub-agent {count} times in a row.",
+    "sibling-error": "{count} sub-agents before this one failed in the same way with exactly this {tool} call.",
     "no-novelty": "The last {window} calls brought nothing new; they were only {distinct} different ones.",
     "pace-turns": "This run has taken {count} turns (soft limit {limit}).",
     "pace-time": "This run has taken {seconds} s (soft limit {limit} s).",

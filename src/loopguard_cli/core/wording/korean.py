@@ -24,6 +24,7 @@ RULES: dict[str, str] = {
     "growing-call": "최근 {tool} 호출 {count}개는 모두 앞의 호출에 그 일부를 다시 덧붙인 것입니다.",
     "fruitless-edits": "서로 다른 변경 {count}번 후에도 {tool} 호출이 같은 방식으로 실패했습니다.",
     "repeated-delegation": "같은 작업을 하위 에이전트에 연속 {count}번 맡겼습니다.",
+    "sibling-error": "앞선 하위 에이전트 {count}개가 정확히 같은 {tool} 호출에서 같은 방식으로 실패했습니다.",
     "no-novelty": "최근 호출 {window}개에서 새로운 것이 없었습니다. 서로 다른 호출은 {distinct}개뿐이었습니다.",
     "pace-turns": "이번 실행은 {count}턴째입니다(권장 한도 {limit}턴).",
     "pace-time": "이번 실행은 {seconds}초가 지났습니다(권장 한도 {limit}초).",
