@@ -1,6 +1,7 @@
 """Programs that run beside the agent: completion checks and auditors."""
 
 import asyncio
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -67,12 +68,16 @@ def test_one_that_takes_too_long_is_ended_with_all_below_it(tmp_path: Path) -> N
 
 
 def ended(pid: int) -> bool:
-    """Killed processes take a moment to go."""
-    try:
-        psutil.wait_procs([psutil.Process(pid)], timeout=10)
-    except psutil.NoSuchProcess:
-        return True
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    """Killed processes take a moment to go; some systems keep them as zombies."""
+    tick = threading.Event()
+    for _ in range(1000):
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        tick.wait(0.01)
+    return False
 
 
 def test_a_child_left_behind_does_not_hold_it_up(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ class Jobs:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
             with suppress(TimeoutError):
-                await asyncio.wait_for(program.silent.wait(), LAST_WORDS_SECONDS)
+                await asyncio.wait_for(program.over(), LAST_WORDS_SECONDS)
             transport.close()
             self.pids.discard(pid)
         code = None if error else transport.get_returncode()
@@ -160,6 +160,10 @@ class _Program(asyncio.SubprocessProtocol):
         self.exited = asyncio.Event()
         self.silent = asyncio.Event()
         """Nobody holds its output open any more."""
+
+    async def over(self) -> None:
+        await self.exited.wait()
+        await self.silent.wait()
 
     def tell(self, transport: asyncio.SubprocessTransport, text: bytes) -> None:
         pipe = transport.get_pipe_transport(0)
