@@ -7,7 +7,7 @@ READY := .venv/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit real agents bench test-pythons generate dist clean
+.PHONY: help demo test lint types unit real crashes agents bench test-pythons generate pictures dist clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -34,6 +34,9 @@ real: $(READY) agents ## Tests that drive the real OpenCode.
 agents: ## Install the agents that the tests drive (into .agents/).
 	@scripts/install-agents
 
+crashes: $(READY) ## Kill supervisors 500 times and more, and race a person's stop 500 times each way.
+	TRIALS=500 $(BIN)/pytest tests/goal/test_crash.py tests/goal/test_races.py
+
 bench: $(READY) agents ## Measure, and write docs/benchmarks.md.
 	$(BIN)/python -m tests.bench
 
@@ -42,6 +45,9 @@ test-pythons: ## Tests without a real agent, on every supported Python found.
 
 generate: $(READY) ## Write completions, man pages and generated documentation anew.
 	$(BIN)/python scripts/generate.py
+
+pictures: $(READY) agents ## Take the pictures of the terminal in docs/images anew.
+	PATH="$(CURDIR)/.agents/opencode/node_modules/.bin:$$PATH" $(BIN)/python scripts/pictures.py
 
 dist: $(READY) ## Build the wheel and the source distribution.
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
