@@ -1,0 +1,445 @@
+"""Claude Code in print mode, driven: stream-json on both of its pipes.
+
+The person's prompt becomes the first message, and the process stays for as many turns as it takes. Hooks
+are answered and tools are served on the same two pipes, so nothing has to be put into files.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from loopguard_cli.agents.base import (
+    Answer,
+    BridgeAddress,
+    Form,
+    Hello,
+    LaunchPlan,
+    Outgoing,
+    Setup,
+    Show,
+    Shown,
+    Streams,
+    answer,
+)
+from loopguard_cli.agents.claude import auditing, reading
+from loopguard_cli.agents.claude.calls import Calls
+from loopguard_cli.agents.claude.control import Control, user
+from loopguard_cli.agents.claude.gate import Gate
+from loopguard_cli.agents.claude.invocation import Invocation
+from loopguard_cli.agents.claude.printed import Printed
+from loopguard_cli.agents.claude.replies import Replies
+from loopguard_cli.agents.claude.sessions import Sessions
+from loopguard_cli.agents.claude.toolserver import NAME, Said, ToolServer
+from loopguard_cli.agents.tools import SlashCommand
+from loopguard_cli.core.effects import (
+    Abort,
+    AnswerGate,
+    Effect,
+    Prompt,
+    Purpose,
+    ReadSession,
+    Respond,
+    RunAudit,
+    SetContext,
+    Trim,
+)
+from loopguard_cli.core.events import (
+    AgentConnected,
+    AgentError,
+    AgentExited,
+    Asked,
+    Compacted,
+    CompactionStarting,
+    EffectSettled,
+    Event,
+    Origin,
+    SessionRead,
+    Status,
+    StatusChanged,
+    Unparsed,
+    UserSpoke,
+)
+from loopguard_cli.core.ids import NO_SESSION, EffectId, MessageId, SessionId
+from loopguard_cli.core.settings import Capabilities
+from loopguard_cli.errors import UsageError
+
+HOOKS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "PreCompact")
+STDIN_SECONDS = 3.0
+"""How long Claude Code itself waits for something on a standard input that is no terminal."""
+
+CAPABILITIES = Capabilities(
+    gate=True,
+    text_deltas=True,
+    reasoning=True,
+    abort=True,
+    prompt=True,
+    nudge=True,
+    read_session=True,
+    usage=True,
+    child_sessions=True,
+    tools=True,
+    context=True,
+)
+
+_ARGUMENTS = (
+    "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+    "--include-partial-messages",
+)  # fmt: skip
+_CHATTER = {
+    "auth_status", "keep_alive", "prompt_suggestion", "rate_limit_event", "streamlined_text",
+    "streamlined_tool_use_summary", "tool_progress", "tool_use_summary",
+}  # fmt: skip
+"""Messages that say nothing about what the agent does."""
+_NO_EFFECT = EffectId("")
+_NO_PROMPT = "Error: Input must be provided either through stdin or as a prompt argument when using --print\n"
+
+Part = Outgoing | Event
+
+
+class _Turn:
+    """From a prompt to its result. ``message``: the uuid of the prompt; empty if it began by itself."""
+
+    def __init__(self, message: MessageId, origin: Origin, effect: EffectId, text: str) -> None:
+        self.message, self.origin, self.effect, self.text = message, origin, effect, text
+        self.started = not message
+        self.aborted = False
+
+
+class Driven:
+    """One run of print mode."""
+
+    name = "claude"
+    messages: Any = Hello
+    speaks: Any = dict[str, Any]
+    commands: Sequence[SlashCommand] = ()
+    capabilities = CAPABILITIES
+
+    def __init__(self, setup: Setup, invocation: Invocation) -> None:
+        self.session = NO_SESSION
+        self.finished = False
+        self.opening = ""
+        self._invocation = invocation
+        self._printed = Printed(invocation)
+        self._control = Control()
+        self._calls = Calls(f"mcp__{NAME}__")
+        self._replies = Replies(self._calls)
+        self._sessions = Sessions(setup.directory)
+        self._gate = Gate(self._calls, lambda ref, body: self._control.answer(str(ref), body or {}))
+        self._tools = ToolServer(setup.tools)
+        self._turn: _Turn | None = None
+        self._origin = Origin.PERSON
+        self._prompted = False
+        self._prompts = 0
+        self._aborts: list[Abort] = []
+        self._tasks: set[str] = set()
+        """Sub-agents that work in the background: their reports begin turns."""
+        self._status = 0
+
+    # --- launching ---------------------------------------------------------------------------
+
+    def launch(self, _environ: Mapping[str, str], _address: BridgeAddress) -> LaunchPlan:
+        argv = (*self._invocation.program, *_ARGUMENTS, *self._invocation.kept)
+        return LaunchPlan(argv=argv, form=Form.ONE_SHOT, streams=Streams.PIPED, input_seconds=STDIN_SECONDS)
+
+    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
+        raise UsageError("an agent that we drive is prompted, not started again")
+
+    def auditor(self, _environ: Mapping[str, str], audit: RunAudit) -> LaunchPlan:
+        return auditing.auditor(self._invocation, audit.prompt)
+
+    def verdict(self, output: str) -> str:
+        return output.strip()
+
+    def greet(self, _peer: int, _hello: Hello) -> Answer:
+        return Answer()
+
+    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
+        return ()
+
+    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
+        return ()
+
+    # --- the conversation --------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        return self._prompted and self._turn is None and not self._tasks
+
+    def began(self) -> Answer:
+        return answer([self._control.initialize(self._initialized, HOOKS)])
+
+    def heard(self, message: dict[str, Any]) -> Answer:
+        return answer(self._heard(message))
+
+    def typed(self, text: str) -> Answer:
+        return answer(self._typed(text))
+
+    def chosen(self, _question: str, _key: str) -> Answer:
+        return Answer()
+
+    def interrupted(self) -> Answer:
+        return answer(self._interrupt())
+
+    def concluded(self) -> Answer:
+        return answer(self._printed.conclude())
+
+    def carry_out(self, effect: Effect) -> Answer:
+        return answer(self._carry_out(effect))
+
+    def exited(self, code: int) -> Sequence[Event]:
+        said: list[Event] = []
+        if self._turn is not None:
+            said += [part for part in self._over("exited", aborted=True) if isinstance(part, Event)]
+        said += self._gate.close()
+        return [*said, AgentExited(code=code or self._status)]
+
+    # --- what the agent says -----------------------------------------------------------------
+
+    def _heard(self, message: dict[str, Any]) -> Iterator[Part]:
+        yield from self._printed.take(message)
+        session = reading.session_of(message)
+        if session:
+            self.session = self.session or session
+            yield from self._sessions.see(session)
+        match reading.text(message, "type"):
+            case "control_request":
+                yield from self._requested(message)
+            case "control_response":
+                about, error = self._control.answered(message)
+                if about is not None:
+                    yield from about(error)
+            case "control_cancel_request":
+                self._gate.gone(reading.text(message, "request_id"))
+            case "stream_event":
+                yield from self._replies.streamed(session, reading.record(message, "event"))
+            case "assistant":
+                yield from self._replies.whole(session, reading.record(message, "message"))
+            case "user":
+                yield from self._user(session, message)
+            case "result":
+                yield from self._result(message)
+            case "command_lifecycle":
+                yield from self._lifecycle(message)
+            case "system":
+                yield from self._system(session, message)
+            case kind:
+                if kind not in _CHATTER:
+                    yield Unparsed(native=f"message {kind}"[:100])
+
+    def _initialized(self, error: str) -> Iterator[Part]:
+        if error:
+            yield Unparsed(native=f"initialize: {error}"[:100])
+        else:
+            yield AgentConnected(agent=self.name, version=self._tools.client)
+
+    def _requested(self, message: dict[str, Any]) -> Iterator[Part]:
+        request, asked = reading.text(message, "request_id"), reading.record(message, "request")
+        body = reading.record(asked, "input")
+        match reading.text(asked, "subtype"), reading.text(asked, "callback_id"):
+            case "hook_callback", hook:
+                yield from self._sessions.see(reading.session_of(body))
+                yield from self._hook(request, hook, body)
+            case "mcp_message", _:
+                inner = reading.record(asked, "message")
+                call = reading.call_id(reading.record(inner, "params", "_meta"), "claudecode/toolUseId")
+                session = self._calls.session(call) or self.session
+                for said in self._tools.heard(request, inner, session):
+                    yield said if isinstance(said, Asked) else self._served(said)
+            case kind, _:
+                yield self._control.refuse(request, "not answered here")
+                yield Unparsed(native=f"control request {kind}"[:100])
+
+    def _hook(self, request: str, hook: str, body: dict[str, Any]) -> Iterator[Part]:
+        session = reading.session_of(body)
+        match hook:
+            case "PreToolUse":
+                yield from self._gate.before(request, body)
+            case "PostToolUse" | "PostToolUseFailure":
+                yield from self._gate.behind(request, hook, session)
+            case "UserPromptSubmit":
+                yield self._gate.prompted(request, hook, session)
+            case _:
+                yield self._control.answer(request, {})
+                if hook == "PreCompact" and session:
+                    yield CompactionStarting(session=session)
+
+    def _served(self, said: Said) -> Outgoing:
+        """A message of the tool server; even a notification is answered, by an empty result."""
+        message = said.message or {"jsonrpc": "2.0", "id": 0, "result": {}}
+        return self._control.answer(str(said.ref), {"mcp_response": message})
+
+    def _user(self, session: SessionId, message: dict[str, Any]) -> Iterator[Part]:
+        cancelling = self._turn is not None and self._turn.aborted
+        for block in reading.blocks(reading.record(message, "message")):
+            if reading.text(block, "type") == "tool_result":
+                yield from self._calls.result(block, cancelled=cancelling)
+            elif reading.agent_of(session) and reading.text(block, "text").startswith(reading.INTERRUPTED):
+                yield from self._sessions.interrupted(session, self._replies)
+
+    def _system(self, session: SessionId, message: dict[str, Any]) -> Iterator[Part]:
+        match reading.text(message, "subtype"):
+            case "init":
+                if self._turn is None:  # it began by itself, with the report of a sub-agent
+                    yield from self._begin(_Turn(MessageId(""), Origin.HOST, _NO_EFFECT, ""))
+            case "background_tasks_changed":
+                before = self._tasks
+                self._tasks = {
+                    reading.text(task, "task_id")
+                    for task in reading.listed(message, "tasks")
+                    if "agent" in reading.text(task, "task_type")
+                }
+                for task in before - self._tasks:
+                    child = SessionId(f"{self.session}/{task}")
+                    yield from self._replies.finish(child)
+                    yield StatusChanged(session=child, status=Status.IDLE)
+            case "compact_boundary" if session:
+                self._gate.forgotten(session)
+                yield Compacted(session=session)
+            case _:
+                pass
+
+    # --- turns -------------------------------------------------------------------------------
+
+    def _typed(self, text: str) -> Iterator[Part]:
+        if self._prompted:
+            return
+        prompt = "\n".join(filter(None, (self._invocation.prompt, text))) or self.opening
+        self._prompted = True
+        if not prompt:
+            self.finished, self._status = True, 1
+            yield Shown(kind=Show.ERR, text=_NO_PROMPT)
+            return
+        yield from self._send(prompt, Origin.PERSON)
+
+    def _send(self, text: str, origin: Origin, effect: EffectId = _NO_EFFECT) -> Iterator[Part]:
+        self._prompts += 1
+        name = uuid.uuid5(uuid.NAMESPACE_URL, f"loopguard:{self._prompts}:{effect}")
+        yield user(text, str(name))
+        yield from self._begin(_Turn(MessageId(str(name)), origin, effect, text))
+
+    def _begin(self, turn: _Turn) -> Iterator[Event]:
+        self._turn, self._origin = turn, turn.origin
+        if self.session:
+            self._replies.asked(self.session, turn.message)
+            yield StatusChanged(session=self.session, status=Status.BUSY)
+
+    def _lifecycle(self, message: dict[str, Any]) -> Iterator[Event]:
+        turn = self._turn
+        if turn is None or turn.started or reading.text(message, "command_uuid") != turn.message:
+            return
+        if reading.text(message, "state") == "started":
+            turn.started = True
+            self._replies.asked(self.session, turn.message)
+            if turn.effect:
+                yield EffectSettled(session=self.session, effect=turn.effect, ok=True)
+            yield UserSpoke(
+                session=self.session,
+                message=turn.message,
+                origin=turn.origin,
+                effect=turn.effect,
+                text=turn.text,
+            )
+            yield StatusChanged(session=self.session, status=Status.BUSY)
+
+    def _result(self, message: dict[str, Any]) -> Iterator[Part]:
+        reason = reading.text(message, "terminal_reason") or reading.text(message, "subtype")
+        failed = reading.at(message, "is_error") is True
+        self._status = int(failed)
+        failure = ""
+        if failed and not reason.startswith("aborted"):
+            failure = reading.text(message, "result") or reason
+        yield from self._over(reason, aborted=reason.startswith("aborted"), failure=failure)
+
+    def _over(self, reason: str, *, aborted: bool, failure: str = "") -> Iterator[Event]:
+        turn, self._turn = self._turn, None
+        newest = self._replies.newest(self.session)
+        finished = list(self._replies.finish(self.session, reason, aborted=aborted))
+        yield from finished
+        if failure:
+            yield AgentError(session=self.session, message=newest, name=reason, text=failure)
+        elif aborted and not finished:
+            yield AgentError(session=self.session, message=newest, name=reason, aborted=True)
+        yield from self._gate.idle(self.session)
+        if turn is not None and turn.effect and not turn.started:
+            yield EffectSettled(session=self.session, effect=turn.effect, ok=False, error=reason)
+        yield from self._settle_aborts()
+        if not self._tasks:
+            yield StatusChanged(session=self.session, status=Status.IDLE)
+
+    def _interrupt(self) -> Iterator[Part]:
+        if self._turn is not None and not self._turn.aborted:
+            self._turn.aborted = True
+            yield self._control.request(self._interrupted_by_us, subtype="interrupt")
+
+    def _interrupted_by_us(self, error: str) -> Iterator[Part]:
+        if error:
+            yield from self._settle_aborts(error)
+
+    def _settle_aborts(self, error: str = "") -> Iterator[Event]:
+        aborts, self._aborts = self._aborts, []
+        for abort in aborts:
+            yield EffectSettled(session=abort.session, effect=abort.effect, ok=not error, error=error)
+
+    # --- what we want from it ----------------------------------------------------------------
+
+    def _carry_out(self, effect: Effect) -> Iterator[Part]:
+        match effect:
+            case AnswerGate():
+                yield from self._gate.answer(effect)
+            case SetContext():
+                self._gate.set_context(effect)
+            case Respond() if (said := self._tools.respond(effect)) is not None:
+                yield self._served(said)
+            case Abort():
+                yield from self._abort(effect)
+            case ReadSession():
+                yield self._read(effect)
+            case Prompt(purpose=Purpose.NUDGE) if self._turn is not None:
+                yield from self._gate.hint(effect)
+            case Prompt():
+                yield from self._prompt(effect)
+            case Trim():
+                error = "the history of this agent cannot be changed"
+                yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
+            case _:
+                pass
+
+    def _abort(self, effect: Abort) -> Iterator[Part]:
+        if task := reading.agent_of(effect.session):
+
+            def stopped(error: str) -> Iterator[Part]:
+                yield EffectSettled(session=effect.session, effect=effect.effect, ok=not error, error=error)
+
+            yield self._control.request(stopped, subtype="stop_task", task_id=task)
+        elif self._turn is None:
+            yield EffectSettled(session=effect.session, effect=effect.effect, ok=True)
+        else:
+            self._aborts.append(effect)
+            yield from self._interrupt()
+
+    def _read(self, effect: ReadSession) -> SessionRead:
+        busy = self._turn is not None or bool(self._tasks)
+        return SessionRead(
+            session=effect.session,
+            effect=effect.effect,
+            ok=True,
+            status=Status.BUSY if busy else Status.IDLE,
+            newest_assistant=self._replies.newest(effect.session),
+            newest_user=self._replies.answers(effect.session),
+            newest_user_origin=self._origin,
+        )
+
+    def _prompt(self, effect: Prompt) -> Iterator[Part]:
+        error = ""
+        if effect.purpose is Purpose.NUDGE:
+            error = "no turn runs that could take a hint"
+        elif not self.session or effect.session != self.session:
+            error = "there is no such session"
+        elif self._turn is not None:
+            error = "a turn is running"
+        if error:
+            yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
+        else:
+            yield from self._send(effect.text, Origin.LOOPGUARD, effect.effect)
