@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Protocol
 
 import msgspec
 
@@ -125,14 +126,30 @@ def find_traces(folder: Path) -> list[Path]:
     return paths
 
 
+class Said(Protocol):
+    """What a guard said at one event (`runtime.replay.Found` is one)."""
+
+    @property
+    def event(self) -> int: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def action(self) -> str: ...
+
+
 def score(path: Path, settings: GuardSettings) -> Score:
     """Judge one trace. Raises `InputError` for a damaged one."""
+    return tally(path, replay(path, settings))
+
+
+def tally(path: Path, said: Iterable[Said]) -> Score:
+    """Score what any guard said about one trace, in the order of its events."""
     header = Trace(path).header()
     calls, total = _calls(path)
     alarm = nudge = None
     alarm_rule = nudge_rule = ""
     warnings = 0
-    for found in replay(path, settings):
+    for found in said:
         if found.action in ALARMS and alarm is None:
             alarm, alarm_rule = found.event, found.rule
         elif found.action == "nudge" and nudge is None:
