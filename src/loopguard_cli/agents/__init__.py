@@ -81,6 +81,14 @@ AGENTS: dict[str, Known] = {
         "opencode opencode.exe opencode-ai opencode-linux-x64 opencode-darwin-arm64",
         "opencode-ai",
     ),
+    "terminal": _known("Any program on a terminal", "terminal", ""),
+    "claude": _known(
+        "Claude Code",
+        "claude",
+        "2.1.332",
+        "claude claude.exe",
+        "@anthropic-ai/claude-code",
+    ),
     "acp": _known("Agent Client Protocol", "acp", "1", "claude-agent-acp codex-acp pi-acp"),
 }
 
@@ -111,4 +119,8 @@ def choose(setup: Setup, name: str = "") -> Adapter:
     for _, known in registry():
         if known.starts(setup.argv):
             return known.load().make(setup)
+    if setup.interactive:
+        from loopguard_cli.agents import terminal
+
+        return terminal.unknown(setup)
     return Plain(setup.argv)

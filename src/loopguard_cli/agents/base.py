@@ -28,6 +28,7 @@ from loopguard_cli.core.effects import Effect, Prompt, RunAudit
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.settings import Capabilities, Permissions
+from loopguard_cli.core.terminal import TerminalSettings
 
 
 class Form(StrEnum):
@@ -77,6 +78,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """Command line of an MCP server with ``tools``, for agents that take them no other way."""
     tool_environment: dict[str, str] = {}
     """For the environment of that server, and of nothing else: it holds the word that lets it in."""
+    terminal: TerminalSettings = TerminalSettings()
 
 
 class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -120,7 +120,8 @@ class _ScreenProcess(Process):
     def __init__(
         self, launch: LaunchPlan, environ: Mapping[str, str], adapter: OnTerminal | None, channels: Channels
     ) -> None:
-        from loopguard_cli.runtime.screen import Screen, ScreenChild
+        from loopguard_cli.runtime.screen import Screen
+        from loopguard_cli.runtime.screen_child import ScreenChild
 
         child = ScreenChild(launch, environ)
         super().__init__(child)

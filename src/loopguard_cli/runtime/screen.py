@@ -1,23 +1,29 @@
 """An agent on a pseudo-terminal: bytes are copied both ways, unchanged, and read along on the way out.
 
-The copy never waits for the reading: what the adapter gets is a copy of what the person has already.
+The copy never waits for the reading: what the adapter gets is a copy of what the person has already,
+and where more is printed than can be read along in passing, the adapter is told how much it missed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import termios
 import tty
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from loopguard_cli.agents.base import Answer, Keys, LaunchPlan, OnTerminal
-from loopguard_cli.runtime.child import Child
+from loopguard_cli.agents.base import Answer, Keys, OnTerminal, ReadsAlong
+from loopguard_cli.runtime.screen_child import ScreenChild, window_size
+from loopguard_cli.runtime.tee import Tee
 
 READ_BYTES = 64 << 10
+
+READS = 16
+"""How often one side is read before the other has its turn; a terminal hands out 4 KiB at most."""
 
 UNSENT_BYTES = 256 << 10
 """No more is read from one side while the other has not taken this much."""
@@ -25,45 +31,14 @@ UNSENT_BYTES = 256 << 10
 PAUSE_SECONDS = 0.05
 """Without output for so long, what is on the screen counts as drawn (`OnTerminal.paused`)."""
 
-_DEFAULT_SIZE = (24, 80)
+STILL_SECONDS = 2.0
+"""Without output for so long, the program waits for the person (`ReadsAlong.still`). Spinners, clocks and
+cursors of programs at work move more often."""
+
+FLUSH_SECONDS = 10.0
+"""A terminal that takes nothing for so long does not get the last words of the agent."""
 
 Take = Callable[[Answer], None]
-
-
-class ScreenChild(Child):
-    """The process and our end of its terminal."""
-
-    group = True
-
-    def _start(self, plan: LaunchPlan, environment: Mapping[str, str]) -> int:
-        from ptyprocess import PtyProcess, PtyProcessError
-
-        try:
-            self._terminal = PtyProcess.spawn(
-                list(plan.argv), env=dict(environment), dimensions=window_size()
-            )
-        except PtyProcessError as error:
-            raise OSError(str(error)) from error
-        os.set_blocking(self._terminal.fd, False)
-        return int(self._terminal.pid)
-
-    @property
-    def master(self) -> int:
-        return int(self._terminal.fd)
-
-    def _ended(self, code: int) -> None:
-        """ptyprocess would wait for the process when it is collected; it is ours to wait for."""
-        self._terminal.terminated = True
-
-    def resize(self, rows: int, columns: int) -> None:
-        with suppress(OSError):
-            self._terminal.setwinsize(rows, columns)
-
-    def hang_up(self) -> None:
-        with suppress(OSError):
-            os.close(self.master)
-        self._terminal.closed = True
-        self._terminal.fd = -1
 
 
 class Screen:
@@ -71,24 +46,27 @@ class Screen:
 
     def __init__(self, child: ScreenChild, adapter: OnTerminal | None, take: Take) -> None:
         self._child = child
-        self._adapter = adapter
-        self._take = take
         self._loop = asyncio.get_running_loop()
+        self._reader: ReadsAlong | None = adapter if isinstance(adapter, ReadsAlong) else None
+        self._take = take
+        self._tee = Tee(adapter, take) if adapter is not None else None
         self._to_agent = bytearray()
         self._to_person = bytearray()
         self._reading: set[int] = set()
         self._writing: set[int] = set()
-        self._pause: asyncio.TimerHandle | None = None
         self._typing: list[asyncio.TimerHandle] = []
         self._next_key = 0.0
         self._before: list[Any] | None = None
-        self._inward, self._outward = 0, 1
+        self._inward, self._outward = 0, _own_descriptor(1)
+        self._at_end = False
+        """The agent's terminal has nothing more to say."""
         self.ended = asyncio.Event()
         """The agent's terminal is closed: everything it wrote was copied."""
 
     def begin(self) -> None:
         """Take the person's terminal over and start copying."""
         self._raw()
+        self.resized()
         self._update()
 
     def type(self, keys: Keys) -> None:
@@ -101,10 +79,13 @@ class Screen:
             self._typing.append(self._loop.call_at(self._next_key, self._type, keys.data))
 
     def resized(self) -> None:
-        self._child.resize(*window_size())
+        self._child.resize()
+        if self._reader is not None:
+            self._take(self._reader.sized(*window_size()))
 
     def suspend(self) -> None:
         """The agent has stopped itself; the terminal is the shell's until `resume`."""
+        self._empty()
         self._cooked()
 
     def resume(self) -> None:
@@ -112,33 +93,51 @@ class Screen:
         self.resized()
 
     def close(self) -> None:
+        if self.closed:
+            return
         for timer in self._typing:
             timer.cancel()
-        if self._pause is not None:
-            self._pause.cancel()
         for fd in list(self._reading):
             self._loop.remove_reader(fd)
         for fd in list(self._writing):
             self._loop.remove_writer(fd)
         self._reading.clear()
         self._writing.clear()
-        if self._to_person:
-            with suppress(OSError):
-                os.write(self._outward, self._to_person)
+        self._empty()
+        if self._tee is not None:
+            self._tee.close()
         self._cooked()
         self._child.hang_up()
+        if self._outward > 2:
+            os.close(self._outward)
+        self._outward = -1
         self.ended.set()
+
+    @property
+    def closed(self) -> bool:
+        return self._outward < 0
+
+    def _empty(self) -> None:
+        """Bring everything that the agent has written so far to the person, waiting for the terminal."""
+        while True:
+            while self._to_person and _writable(self._outward):
+                self._send()
+            if self._to_person:
+                self._to_person.clear()
+                return
+            if self._at_end or not self._receive():
+                return
 
     # --- the person's terminal ---------------------------------------------------------------
 
     def _raw(self) -> None:
-        if os.isatty(self._inward):
+        if self._inward >= 0 and os.isatty(self._inward):
             with suppress(termios.error):
                 self._before = self._before or termios.tcgetattr(self._inward)
                 tty.setraw(self._inward, termios.TCSANOW)
 
     def _cooked(self) -> None:
-        if self._before is None:
+        if self._before is None or self._inward < 0:
             return
         old = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         try:
@@ -151,10 +150,13 @@ class Screen:
 
     def _update(self) -> None:
         """Watch what can go on: no side is read while the other is behind."""
+        if self.closed:
+            return
         master = self._child.master
-        self._watch(self._reading, master, len(self._to_person) < UNSENT_BYTES, self._from_agent)
+        hungry = not self._at_end and len(self._to_person) < UNSENT_BYTES
+        self._watch(self._reading, master, hungry, self._from_agent)
         self._watch(self._reading, self._inward, len(self._to_agent) < UNSENT_BYTES, self._from_person)
-        self._watch(self._writing, master, bool(self._to_agent), self._flush)
+        self._watch(self._writing, master, bool(self._to_agent) and not self._at_end, self._flush)
         self._watch(self._writing, self._outward, bool(self._to_person), self._flush)
 
     def _watch(self, watched: set[int], fd: int, wanted: bool, call: Callable[[], None]) -> None:
@@ -165,35 +167,39 @@ class Screen:
             try:
                 (self._loop.add_reader if reading else self._loop.add_writer)(fd, call)
             except OSError:
-                return  # a regular file: always ready, and never worth waiting for
+                # A regular file is always ready, and the event loop does not take it.
+                self._loop.call_soon(self._unwatched, fd, call)
+                return
             watched.add(fd)
         else:
             (self._loop.remove_reader if reading else self._loop.remove_writer)(fd)
             watched.discard(fd)
 
+    def _unwatched(self, fd: int, call: Callable[[], None]) -> None:
+        if not self.closed and fd in (self._inward, self._outward):
+            call()
+
     def _from_agent(self) -> None:
+        for _ in range(READS):
+            if len(self._to_person) >= UNSENT_BYTES or not self._receive():
+                break
+        self._flush()
+
+    def _receive(self) -> bool:
+        """Take in what the agent wrote; False: there is nothing at present, or ever."""
         try:
             data = os.read(self._child.master, READ_BYTES)
         except BlockingIOError:
-            return
+            return False
         except OSError:  # EIO: nobody has the terminal open any more
             data = b""
         if not data:
-            self._loop.remove_reader(self._child.master)
-            self._reading.discard(self._child.master)
-            self.ended.set()
-            return
+            self._at_end = True
+            return False
         self._to_person += data
-        self._flush()
-        if self._adapter is not None:
-            self._take(self._adapter.printed(data))
-            if self._pause is not None:
-                self._pause.cancel()
-            self._pause = self._loop.call_later(PAUSE_SECONDS, self._paused)
-
-    def _paused(self) -> None:
-        if self._adapter is not None:
-            self._take(self._adapter.paused())
+        if self._tee is not None:
+            self._tee.put(data)
+        return True
 
     def _from_person(self) -> None:
         try:
@@ -204,8 +210,12 @@ class Screen:
             data = b""
         if not data:
             self._watch(self._reading, self._inward, False, self._from_person)
+            if not os.isatty(self._inward):
+                self._type(b"\x04")  # the end of a file is typed on a terminal
             self._inward = -1
             return
+        if self._reader is not None:
+            self._take(self._reader.keyed(data))
         self._type(data)
 
     def _type(self, data: bytes) -> None:
@@ -213,22 +223,37 @@ class Screen:
         self._flush()
 
     def _flush(self) -> None:
-        for fd, waiting in ((self._child.master, self._to_agent), (self._outward, self._to_person)):
-            if waiting and fd >= 0:
-                try:
-                    del waiting[: os.write(fd, waiting)]
-                except BlockingIOError:
-                    pass
-                except OSError:
-                    waiting.clear()
+        if self.closed:
+            return
+        if self._to_agent:
+            try:
+                del self._to_agent[: os.write(self._child.master, self._to_agent)]
+            except BlockingIOError:
+                pass
+            except OSError:
+                self._to_agent.clear()
+        self._send()
+        if self._at_end and not self._to_person:
+            self.ended.set()
         self._update()
 
+    def _send(self) -> None:
+        if self._to_person:
+            try:
+                del self._to_person[: os.write(self._outward, self._to_person)]
+            except BlockingIOError:
+                pass
+            except OSError:  # the person's terminal is gone
+                self._to_person.clear()
 
-def window_size() -> tuple[int, int]:
-    """Rows and columns of the person's terminal."""
-    for fd in (0, 1, 2):
-        with suppress(OSError):
-            size = os.get_terminal_size(fd)
-            if size.lines and size.columns:
-                return size.lines, size.columns
-    return _DEFAULT_SIZE
+
+def _own_descriptor(fd: int) -> int:
+    """The same terminal, not blocking us; the given descriptor is shared with others, who may rely on it."""
+    with suppress(OSError):
+        if os.isatty(fd):
+            return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    return fd
+
+
+def _writable(fd: int) -> bool:
+    return bool(select.select([], [fd], [], FLUSH_SECONDS)[1])

@@ -78,6 +78,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         permissions=options.permissions,
         tool_server=(sys.executable, "-m", "loopguard_cli", "mcp"),
         tool_environment=mcp.environment(run_id, tool_word),
+        terminal=settings.terminal,
     )
     adapter = choose(setup, options.agent)
     if transcript := environ.get(TRANSCRIPT):
