@@ -1,0 +1,26 @@
+"""Codex, by OpenAI: ``codex exec`` through its server, and the interactive program in front of it."""
+
+from __future__ import annotations
+
+from loopguard_cli.agents import Surface
+from loopguard_cli.agents.base import Adapter, Form, Setup
+from loopguard_cli.agents.codex.exec import Exec
+from loopguard_cli.agents.codex.options import Kind, parse
+from loopguard_cli.agents.codex.server import capabilities
+from loopguard_cli.agents.plain import Plain
+
+SURFACES = (
+    Surface(
+        form=Form.ONE_SHOT,
+        example="codex exec 'fix the build'",
+        reached="driven (its server), hook before each call",
+        capabilities=capabilities(screen=False, tools=True),
+    ),
+)
+
+
+def make(setup: Setup) -> Adapter:
+    options = parse(setup.argv)
+    if options.kind is Kind.EXEC:
+        return Exec(setup, options)
+    return Plain(setup.argv)
