@@ -89,6 +89,7 @@ AGENTS: dict[str, Known] = {
         "claude claude.exe",
         "@anthropic-ai/claude-code",
     ),
+    "codex": _known("Codex", "codex", "0.171.0", "codex codex.js", "@openai/codex"),
     "acp": _known("Agent Client Protocol", "acp", "1", "claude-agent-acp codex-acp pi-acp"),
 }
 

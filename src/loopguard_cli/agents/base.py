@@ -73,6 +73,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The folder the agent works in; absolute."""
     interactive: bool = True
     """A person is at the terminal: standard input and output are one."""
+    keyboard: bool = True
+    """Standard input is a terminal: nothing is piped in."""
     permissions: Permissions = Permissions.ASK
     tool_server: tuple[str, ...] = ()
     """Command line of an MCP server with ``tools``, for agents that take them no other way."""

@@ -75,6 +75,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         commands=(LOOP_GUARD, goal_command(settings.goal.command_name)),
         directory=str(Path.cwd()),
         interactive=interactive,
+        keyboard=sys.stdin.isatty(),
         permissions=options.permissions,
         tool_server=(sys.executable, "-m", "loopguard_cli", "mcp"),
         tool_environment=mcp.environment(run_id, tool_word),

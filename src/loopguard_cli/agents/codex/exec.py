@@ -39,7 +39,7 @@ from loopguard_cli.agents.codex.server import Part, Server, _send, capabilities
 from loopguard_cli.agents.codex.thread import INTERRUPTED
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.events import AgentConnected, AgentExited, Event, Status, StatusChanged, Unparsed
-from loopguard_cli.core.ids import NO_SESSION, EffectId, SessionId
+from loopguard_cli.core.ids import NO_SESSION, SessionId
 from loopguard_cli.wire import jsonrpc
 
 WARNINGS = 100
@@ -265,7 +265,7 @@ class Exec(Server):
     def _print_item(self, of: ItemOf, *, began: bool) -> Iterator[Part]:
         item = of.item
         if item.type == "userMessage":
-            if began and self._sent.get(item.client_id or "", EffectId("")):
+            if began and (item.client_id or "") in self._sent:
                 yield from self._printer.prompted(text_of(item.content), ours=True)
         elif began:
             yield from self._printer.began(item)
