@@ -1,4 +1,4 @@
-"""Questions for permission: first to the gate, then to the person or to the policy of the run."""
+"""One question for permission: its options, and what each of them means."""
 
 from __future__ import annotations
 

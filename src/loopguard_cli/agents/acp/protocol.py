@@ -6,13 +6,15 @@ open (``Any``) and read by `text_of` and its like.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from loopguard_cli.core.ids import CallId, SessionId
 
 VERSION = 1
+
+T = TypeVar("T")
 
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -99,6 +101,14 @@ class Permission(Struct, frozen=True, kw_only=True):
     session_id: SessionId
     tool_call: ToolFields
     options: tuple[Option, ...] = ()
+
+
+def read(value: Any, kind: type[T]) -> T | None:
+    """``value`` as one of the messages above; None if it is none."""
+    try:
+        return msgspec.convert(value, kind, strict=False)
+    except (msgspec.ValidationError, RecursionError):
+        return None
 
 
 def text_of(content: Any) -> str:

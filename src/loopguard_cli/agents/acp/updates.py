@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from loopguard_cli.agents.acp.calls import Calls
-from loopguard_cli.agents.acp.protocol import Chunk, ModeUpdate, ToolFields, UsageUpdate, text_of
+from loopguard_cli.agents.acp.protocol import Chunk, ModeUpdate, ToolFields, UsageUpdate, read, text_of
 from loopguard_cli.agents.acp.replies import Replies
 from loopguard_cli.agents.base import Show, Shown
 from loopguard_cli.core.events import AgentSwitched, Channel, Event, Unparsed
 from loopguard_cli.core.ids import SessionId
-
-T = TypeVar("T")
 
 _IGNORED = {
     "available_commands_update", "config_option_update", "plan", "session_info_update", "user_message_chunk",
@@ -36,20 +32,20 @@ class Updates:
         kind = update.get("sessionUpdate") if isinstance(update, dict) else None
         match kind:
             case "agent_message_chunk" | "agent_thought_chunk":
-                yield from self._chunk(session, _convert(update, Chunk), kind == "agent_thought_chunk")
+                yield from self._chunk(session, read(update, Chunk), kind == "agent_thought_chunk")
             case "tool_call" | "tool_call_update":
-                fields = _convert(update, ToolFields)
+                fields = read(update, ToolFields)
                 if fields is None:
                     yield Unparsed(native=f"update {kind}")
                     return
                 self._replies.acted()
                 yield from self._calls.update(session, fields, self._replies.newest, cancelling=cancelling)
             case "usage_update":
-                usage = _convert(update, UsageUpdate)
+                usage = read(update, UsageUpdate)
                 if usage is not None and usage.cost is not None:
                     self._cost = max(self._cost, usage.cost.amount)
             case "current_mode_update":
-                mode = _convert(update, ModeUpdate)
+                mode = read(update, ModeUpdate)
                 if mode is not None and mode.current_mode_id:
                     yield self.switched(session, mode.current_mode_id)
             case str() if kind in _IGNORED:
@@ -73,10 +69,3 @@ class Updates:
         channel = Channel.REASONING if thought else Channel.TEXT
         yield from self._replies.piece(session, text, channel, chunk.message_id, self.mode)
         yield Shown(kind=Show.REASONING if thought else Show.TEXT, text=text)
-
-
-def _convert(value: Any, kind: type[T]) -> T | None:
-    try:
-        return msgspec.convert(value, kind, strict=False)
-    except (msgspec.ValidationError, RecursionError):
-        return None
