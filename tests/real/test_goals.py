@@ -181,9 +181,7 @@ def test_several_goals_one_after_the_other(world: World) -> None:
     objectives = ("build the parser", "write the tests", "ship it")
     assert world.ask("goal", "sequence", *objectives).code == 0
     world.model.behave(lambda request: say(f"{len(request.messages)} seen.\n{ACHIEVED}"))
-    result = world.guard(
-        "opencode", "run", "begin", options=["--set", "goal.cooldown_seconds=0.1"]
-    ).wait()
+    result = world.guard("opencode", "run", "begin", options=["--set", "goal.cooldown_seconds=0.1"]).wait()
     assert result.code == 0, result
     users = [exchange.request.user for exchange in prompts(world)]
     assert len(users) == 3
