@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts import manpages, reference  # noqa: E402 - the folder of the project is not on the path
+from scripts import manpages, reference, schemas  # noqa: E402 - the folder of the project is not on the path
 
 SHELLS = {
     "bash": "loopguard.bash",
@@ -32,6 +32,7 @@ def outputs() -> dict[str, str]:
     """Path below the project to text."""
     made = {f"completions/{file}": completion(shell) for shell, file in SHELLS.items()}
     made |= {f"man/{name}": text for name, text in manpages.pages().items()}
+    made |= {f"docs/schemas/{name}.json": text for name, text in schemas.schemas().items()}
     made |= {path: reference.filled(ROOT / path) for path in reference.PAGES}
     return made
 

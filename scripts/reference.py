@@ -14,6 +14,7 @@ from loopguard_cli.config.replaced import GOAL, INFINITY, PI, PI_VARIABLES, Opti
 from loopguard_cli.config.schema import expected, leaves
 from loopguard_cli.config.sources import SHORT_VARIABLES, variables
 from loopguard_cli.exit_codes import ExitCode
+from scripts.schemas import OUTPUTS
 
 
 def filled(page: Path) -> str:
@@ -62,6 +63,12 @@ def _codes() -> Iterator[tuple[str, ...]]:
         yield (f"{int(code)}", code.meaning)
 
 
+def _outputs() -> Iterator[tuple[str, ...]]:
+    yield ("command", "prints", "schema")
+    for name, output in OUTPUTS.items():
+        yield (f"`{output.commands}`", output.what, f"[{name}.json](schemas/{name}.json)")
+
+
 def _pi() -> Iterator[tuple[str, ...]]:
     yield ("`.pi/loop-guard.json`", "its variable", "here", "our variable")
     names = {option: f"`{variable}`" for variable, option in PI_VARIABLES.items()}
@@ -102,6 +109,7 @@ _TABLES: Mapping[str, Callable[[], Iterator[tuple[str, ...]]]] = {
     "variables": _variables,
     "files": _files,
     "exit codes": _codes,
+    "outputs": _outputs,
     "pi": _pi,
     "infinity": partial(_plugin, INFINITY),
     "goal": partial(_plugin, GOAL),
@@ -109,6 +117,7 @@ _TABLES: Mapping[str, Callable[[], Iterator[tuple[str, ...]]]] = {
 
 PAGES = {
     "docs/configuration.md": ("settings", "variables", "files"),
+    "docs/json.md": ("outputs",),
     "docs/exit-codes.md": ("exit codes",),
     "docs/migrating.md": ("pi", "infinity", "goal"),
 }

@@ -31,6 +31,13 @@ class UsageError(LoopguardError):
     exit_code = ExitCode.USAGE
 
 
+class UnsupportedPlatform(LoopguardError):
+    """This operating system is not supported."""
+
+    slug = "unsupported-platform"
+    exit_code = ExitCode.USAGE
+
+
 class ConfigError(LoopguardError):
     """A configuration file, environment variable or flag has a bad value."""
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import typer
+from scripts.schemas import OUTPUTS, schemas
+from tests.cli.looking import GOAL, LOOPED, record
 
 from loopguard_cli.cli.app import COMMANDS, command_tree
+from loopguard_cli.cli.commands import doctor, history, inspect, status
 from loopguard_cli.cli.environment import INTERNAL, VARIABLES
 from loopguard_cli.cli.lazy import load
 from loopguard_cli.config import schema
@@ -112,6 +117,13 @@ def test_command_lines_in_the_documentation_are_right(page: str, line: str) -> N
     assert {word.split("=")[0] for word in words if word.startswith("--")} <= known, (page, line)
 
 
+def test_the_map_of_the_code_names_files_that_exist() -> None:
+    package = ROOT / "src" / "loopguard_cli"
+    named = set(re.findall(r"`([a-z_]+/[a-z_/.]*)`", read("CONTRIBUTING.md")))
+    assert len(named) > 20
+    assert [name for name in named if not (package / name).exists() and not (ROOT / name).exists()] == []
+
+
 def test_the_readme_names_the_two_commands_that_make_knows() -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.MULTILINE))
     readme = read("README.md")
@@ -121,3 +133,28 @@ def test_the_readme_names_the_two_commands_that_make_knows() -> None:
         set(re.findall(r"(?:^|`)make ([a-z-]+)", readme + read("CONTRIBUTING.md"), flags=re.MULTILINE))
         <= targets
     )
+
+
+def test_output_for_programs_is_what_its_schema_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read by the type that the schema is made from, nothing is left over and nothing missing."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    record(tmp_path, *LOOPED, GOAL)
+    for name, call in {
+        "status": status.command,
+        "inspect": inspect.command,
+        "doctor": doctor.command,
+    }.items():
+        call(as_json=True)
+        printed = json.loads(capsys.readouterr().out)
+        assert msgspec.to_builtins(msgspec.convert(printed, OUTPUTS[name].type)) == printed
+    history.command(as_json=True, everything=True)
+    known = json.loads(schemas()["history"])["$defs"]
+    records = [shape for shape in known.values() if "type" in shape.get("properties", {})]
+    shapes = {shape["properties"]["type"]["enum"][0]: shape for shape in records}
+    for line in capsys.readouterr().out.splitlines():
+        entry = json.loads(line)
+        shape = shapes[entry["type"]]
+        assert set(shape["required"]) <= set(entry) <= set(shape["properties"])

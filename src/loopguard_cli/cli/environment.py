@@ -23,6 +23,7 @@ INTERNAL = frozenset(
         "LOOPGUARD_NOTICE_TOPIC",
         "LOOPGUARD_RUN",
         "LOOPGUARD_SCRIPTED_MODEL",
+        "LOOPGUARD_TRANSCRIPT",
     }
 )
 """What we set ourselves in the processes we start; nothing to set by hand."""

@@ -33,7 +33,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _walk(struct: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, str]]:
-    texts = _docstrings(struct)
+    texts = field_texts(struct)
     for field in msgspec.structs.fields(struct):
         key = f"{prefix}{field.name}"
         if _is_struct(field.type):
@@ -44,13 +44,14 @@ def _walk(struct: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, str]
 
 
 def _structs(struct: type[msgspec.Struct]) -> Iterator[tuple[type[msgspec.Struct], dict[str, str]]]:
-    yield struct, _docstrings(struct)
+    yield struct, field_texts(struct)
     for field in msgspec.structs.fields(struct):
         if _is_struct(field.type):
             yield from _structs(field.type)
 
 
-def _docstrings(struct: type[msgspec.Struct]) -> dict[str, str]:
+def field_texts(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """The docstrings below the fields of ``struct``, each on one line."""
     (definition,) = ast.parse(inspect.getsource(struct)).body
     assert isinstance(definition, ast.ClassDef)
     found = {}

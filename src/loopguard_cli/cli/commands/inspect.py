@@ -32,7 +32,7 @@ def command(
     import time
 
     from loopguard_cli.cli.render import page
-    from loopguard_cli.cli.render.history import calls_page
+    from loopguard_cli.cli.render.history import InspectView, calls_page
 
     now = time.time()
     try:
@@ -44,7 +44,7 @@ def command(
         name, calls, live = chosen.run, _answered(answer.data, now), True
     calls = [call for call in calls if session in ("", call.session)][-limit:]
     if as_json:
-        page.show_json({"run": name, "live": live, "calls": calls})
+        page.show_json(InspectView(run=name, live=live, calls=calls))
     else:
         page.show(calls_page(calls, now, title=f"Run {name} ({'live' if live else 'over'})"))
 

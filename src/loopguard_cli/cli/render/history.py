@@ -33,6 +33,16 @@ from loopguard_cli.core.wording import Wording
 from loopguard_cli.store.lines import Entry
 from loopguard_cli.store.summary import REFUSED, CallSummary
 
+class InspectView(msgspec.Struct, kw_only=True):
+    """Everything ``loopguard inspect`` tells."""
+
+    run: str
+    live: bool
+    """Asked of the run itself; else read from the ledger."""
+    calls: list[CallSummary]
+    """The one made last at the end."""
+
+
 _QUIET_GOAL_EVENTS = frozenset({"claimed", "checkpoint", "attached", "snapshot"})
 _VERDICT_TONES = {"note": Tone.QUIET, "warn": Tone.WARN, "nudge": Tone.WARN}
 _RECOVERY_STEPS = {
@@ -89,6 +99,8 @@ def describe(record: Record) -> tuple[str, Tone]:
             return f"run ended with status {record.code}{why}", Tone.WARN if record.code else Tone.STRONG
         case AgentSeen(connected=True):
             return f"{record.agent} {record.version}".rstrip() + " is guarded", Tone.GOOD
+        case AgentSeen(reason="closed"):  # as it does at its end, and before each new invocation
+            return f"{record.agent or 'agent'} closed its connection", Tone.QUIET
         case AgentSeen():
             return f"agent not guarded: {record.reason or 'connection lost'}", Tone.BAD
         case LoopFound():
