@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from tests.real.harness import Result, World, trace
+from tests.real.test_prose import CONTAINERS, TAG, on_and_on
 
 from loopguard_cli.testing.conversation import Request
 from loopguard_cli.testing.exchange import Exchange
@@ -186,6 +187,30 @@ def test_several_goals_one_after_the_other(world: World) -> None:
     users = [exchange.request.user for exchange in prompts(world)]
     assert len(users) == 3
     assert all(objective in user for objective, user in zip(objectives[1:], users[1:], strict=True))
+
+
+def test_a_loop_inside_a_goal_is_recovered_from_first(world: World) -> None:
+    """Each end of a turn is followed by one prompt: the guard's, or the goal's."""
+    result = pursue(
+        world,
+        answers(
+            [reply(trace("a")), say("One part is done.")],
+            [on_and_on(CONTAINERS)],
+            [reply(trace("b")), say("Another part is done.")],
+            [say(ACHIEVED)],
+        ),
+    )
+    assert result.code == 0, result
+    users = [exchange.request.user for exchange in prompts(world)]
+    assert [users[1].startswith(CONTINUED), users[3].startswith(CONTINUED)] == [True, True]
+    assert users[2].startswith(TAG)
+    assert len(users) == 4
+
+
+def test_a_program_that_cannot_be_prompted_gets_no_goal(world: World) -> None:
+    result = world.guard("true", options=["--goal", "make the tests pass"]).wait()
+    assert result.code == 2, result
+    assert "State:" not in world.ask("goal", "status").out
 
 
 def test_the_budget_of_tokens_is_handed_off(world: World) -> None:

@@ -167,6 +167,8 @@ class Run:
         """Everything that can still be refused. Raises LoopguardError."""
         plan = self._plan
         if plan.goal:
+            if not self._adapter.capabilities.prompt:
+                raise UsageError(f"{plan.argv0} cannot be prompted by us, so no goal can be pursued in it")
             self._set_goal(plan.goal)
         if plan.goals is not None and isinstance(self._adapter, Opened):
             self._adapter.opening = plan.goals.goals.opening(plan.clock.now())
