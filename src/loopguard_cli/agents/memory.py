@@ -35,5 +35,8 @@ class Recent(Generic[K, V]):
     def items(self) -> list[tuple[K, V]]:
         return list(self._entries.items())
 
+    def values(self) -> list[V]:
+        return list(self._entries.values())
+
     def clear(self) -> None:
         self._entries.clear()

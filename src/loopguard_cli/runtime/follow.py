@@ -1,4 +1,4 @@
-"""Files that the agent appends to, read along: looked at when the adapter asks, and again and again.
+"""Files that the agent appends to, read along: looked at again and again.
 
 Looking is cheaper than being told: one `fstat` per file and look, on every system alike.
 """
@@ -73,13 +73,11 @@ class Follower:
         self._timer: asyncio.TimerHandle | None = None
 
     def follow(self, path: str) -> None:
-        file = self._files.get(path)
-        if file is None:
-            file = self._files[path] = _File(path)
+        if path not in self._files:
+            self._files[path] = _File(path)
             if len(self._files) > FILES:
                 self._files.popitem(last=False)[1].close()
         self._files.move_to_end(path)
-        self._read(file)
         if self._timer is None:
             self._arm()
 

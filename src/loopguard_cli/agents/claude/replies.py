@@ -1,7 +1,7 @@
 """The assistant's messages: streamed piece by piece, or whole, block by block.
 
-A whole message comes as one line per block, all with the id of the message. What was streamed comes
-so once more; then only its tool calls are news.
+A whole message comes as one line per block, all with the id of the message; a block counts as one
+delta. What was streamed comes so once more; then only its tool calls are news.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from loopguard_cli.core.events import (
     ReplyFinished,
     ReplyStarted,
     TextDelta,
-    TextSnapshot,
     UsageReported,
 )
 from loopguard_cli.core.ids import MessageId, PartId, SessionId
@@ -30,12 +29,14 @@ _CHANNELS = {"text": Channel.TEXT, "thinking": Channel.REASONING}
 class _Reply:
     """The newest message of one session."""
 
-    __slots__ = ("answers", "id", "open", "parts", "streamed")
+    __slots__ = ("answered", "answers", "id", "open", "parts", "said", "streamed")
 
     def __init__(self) -> None:
-        self.id = self.answers = MessageId("")
+        self.id = self.answered = self.answers = MessageId("")
         self.open = self.streamed = False
         self.parts = 0
+        self.said = ""
+        """Its newest text, where it was told whole."""
 
 
 class Replies:
@@ -86,12 +87,15 @@ class Replies:
 
     # --- whole -------------------------------------------------------------------------------
 
-    def whole(self, session: SessionId, message: dict[str, Any]) -> Iterator[Event]:
-        """One block of a message, or several."""
+    def whole(self, session: SessionId, message: dict[str, Any], *, old: bool = False) -> Iterator[Event]:
+        """One block of a message, or several. ``old``: what it says was told by `last`."""
         given = reading.message_id(message, "id")
         if not given or reading.text(message, "model") == reading.SYNTHETIC:
             return
         reply = self._of(session)
+        if old:
+            yield from _usage(session, given, reading.record(message, "usage"))
+            return
         known = given == reply.id
         if not known:
             yield from self._start(session, given, reading.text(message, "model"))
@@ -102,16 +106,22 @@ class Replies:
                 self._calls.announced(reading.call_id(block, "id"), given)
             elif channel is not None and not reply.streamed and (said := reading.text(block, kind)):
                 reply.parts += 1
-                yield TextSnapshot(
-                    session=session,
-                    message=given,
-                    part=PartId(f"{given}.{reply.parts}"),
-                    channel=channel,
-                    text=said,
-                    ended=True,
-                )
+                reply.said = said if channel is Channel.TEXT else reply.said
+                part = PartId(f"{given}.{reply.parts}")
+                yield TextDelta(session=session, message=given, part=part, channel=channel, delta=said)
         if not reply.streamed and reading.text(message, "stop_reason"):
             yield from _usage(session, given, reading.record(message, "usage"))
+
+    def last(self, session: SessionId, message: MessageId, text: str) -> Iterator[Event]:
+        """The whole text that a turn ended with, told at its end."""
+        reply = self._of(session)
+        if reply.answered == reply.answers and reply.said.strip() == text.strip():
+            yield from self.finish(session)
+            return
+        yield from self._start(session, message, "")
+        part = PartId(f"{message}.1")
+        yield TextDelta(session=session, message=message, part=part, delta=text)
+        yield from self.finish(session)
 
     def finish(self, session: SessionId, reason: str = "", *, aborted: bool = False) -> Iterator[Event]:
         """The newest message is complete, unless that was told before."""
@@ -126,6 +136,7 @@ class Replies:
         yield from self.finish(session)
         reply = self._of(session)
         reply.id, reply.open, reply.streamed, reply.parts = message, True, False, 0
+        reply.answered, reply.said = reply.answers, ""
         yield ReplyStarted(session=session, message=message, answers=reply.answers, model=model)
 
     def _of(self, session: SessionId) -> _Reply:

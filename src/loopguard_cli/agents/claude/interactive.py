@@ -1,0 +1,477 @@
+"""Claude Code on the person's terminal, or driven by another program: reached by a plugin's hooks.
+
+Hooks ask the gate and tell what happens; the transcript has the text; Escape, typed, interrupts. A
+prompt of ours goes in by hooks as well (`pushing`), so that nothing is typed over what the person
+types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from loopguard_cli.agents.base import (
+    Answer,
+    BridgeAddress,
+    Follow,
+    Form,
+    Hello,
+    HookCall,
+    HookReply,
+    Keys,
+    LaunchPlan,
+    Outgoing,
+    Setup,
+    Streams,
+    answer,
+)
+from loopguard_cli.agents.claude import auditing, plugin, reading
+from loopguard_cli.agents.claude.calls import Calls
+from loopguard_cli.agents.claude.gate import Gate
+from loopguard_cli.agents.claude.invocation import Invocation
+from loopguard_cli.agents.claude.journal import Journal
+from loopguard_cli.agents.claude.pushing import Pushing
+from loopguard_cli.agents.claude.replies import Replies
+from loopguard_cli.agents.claude.sessions import Sessions
+from loopguard_cli.agents.claude.toolserver import Said, ToolServer, readable
+from loopguard_cli.agents.memory import Recent
+from loopguard_cli.agents.tools import slash
+from loopguard_cli.core.effects import (
+    Abort,
+    AnswerGate,
+    CancelEffect,
+    Effect,
+    Prompt,
+    Purpose,
+    ReadSession,
+    Respond,
+    RunAudit,
+    SetContext,
+    Tell,
+    Trim,
+)
+from loopguard_cli.core.events import (
+    AgentConnected,
+    AgentError,
+    AgentExited,
+    Asked,
+    CompactionStarting,
+    EffectSettled,
+    Event,
+    Origin,
+    SessionRead,
+    Status,
+    StatusChanged,
+    Surface,
+    UserSpoke,
+)
+from loopguard_cli.core.ids import EffectId, MessageId, RequestId, SessionId
+from loopguard_cli.core.settings import Capabilities
+from loopguard_cli.errors import UsageError
+
+CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+SESSIONS = 100
+NOTICES = 5
+"""Kept for the next hook to show; the oldest goes."""
+
+_HOOKED = Capabilities(
+    gate=True,
+    prompt=True,
+    nudge=True,
+    read_session=True,
+    child_sessions=True,
+    tools=True,
+    context=True,
+)
+SCREEN = msgspec.structs.replace(_HOOKED, reasoning=True, abort=True, usage=True, screen=True)
+HOSTED = msgspec.structs.replace(_HOOKED, reasoning=True, usage=True)
+"""Without a terminal there is nothing that could interrupt it."""
+
+_ESCAPE = b"\x1b"
+_HOOKLESS = "--bare and --safe-mode switch all hooks off, so this session runs UNGUARDED"
+_ELSEWHERE = "this session runs in another process than the one started here, so it is not guarded"
+_NOT_UNDERSTOOD = (
+    "an option is unknown to loopguard, so print mode is left as typed: it cannot be interrupted"
+)
+_NOTIFICATION = "<task-notification>"
+
+Part = Outgoing | Event
+
+
+class _Session:
+    """The state of one session."""
+
+    __slots__ = ("busy", "newest", "origin")
+
+    def __init__(self) -> None:
+        self.busy = False
+        self.newest = MessageId("")
+        self.origin = Origin.PERSON
+
+
+class Interactive:
+    """One run that is reached by hooks."""
+
+    name = "claude"
+    messages: Any = Hello
+
+    def __init__(self, setup: Setup, invocation: Invocation) -> None:
+        self.opening = ""
+        self._setup = setup
+        self._invocation = invocation
+        self._screen = invocation.form is Form.SCREEN
+        self.capabilities = SCREEN if self._screen else HOSTED
+        self._commands = plugin.commands(setup.commands)
+        self._calls = Calls(plugin.TOOL_PREFIX)
+        self._replies = Replies(self._calls)
+        self._journal = Journal(self._calls, self._replies)
+        self._known = Sessions(setup.directory)
+        self._sessions: Recent[SessionId, _Session] = Recent(SESSIONS)
+        self._gate = Gate(self._calls, self._reply)
+        self._pushing = Pushing()
+        self._tools = ToolServer(setup.tools)
+        self._connected = False
+        self._asked: Recent[RequestId, int] = Recent(SESSIONS)
+        """Slash commands that wait for their answer, and the calls of the hook that wait with them."""
+        self._aborts: list[Abort] = []
+        self._notices: list[str] = []
+        self._numbers = 0
+
+    # --- launching ---------------------------------------------------------------------------
+
+    def launch(self, environ: Mapping[str, str], address: BridgeAddress) -> LaunchPlan:
+        asked = self._invocation
+        if asked.form is Form.PLAIN:
+            return LaunchPlan(argv=asked.argv, form=Form.PLAIN, bridged=False)
+        if asked.form is Form.REMOTE:
+            return LaunchPlan(argv=asked.argv, form=Form.REMOTE, bridged=False, remarks=(_ELSEWHERE,))
+        if asked.hookless:
+            return LaunchPlan(argv=asked.argv, form=asked.form, bridged=False, remarks=(_HOOKLESS,))
+        if (cap := environ.get(CAP, "")).isdecimal():
+            self._pushing = Pushing(int(cap))
+        opening = (self.opening,) if self.opening and not asked.prompt and self._screen else ()
+        return LaunchPlan(
+            # The prompt first: behind an option that takes several values it would be one of them.
+            argv=(
+                *asked.program, *opening, "--plugin-dir", f"{address.folder}/{plugin.FOLDER}", *asked.options,
+            ),
+            form=asked.form,
+            streams=Streams.TERMINAL if self._screen else Streams.INHERITED,
+            files=plugin.files(address, self._setup.commands, tools=bool(self._setup.tools)),
+            remarks=() if asked.understood or self._screen else (_NOT_UNDERSTOOD,),
+        )  # fmt: skip
+
+    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
+        raise UsageError("a session that is reached by hooks is prompted, not started again")
+
+    def auditor(self, _environ: Mapping[str, str], audit: RunAudit) -> LaunchPlan:
+        return auditing.auditor(self._invocation, audit.prompt)
+
+    def verdict(self, output: str) -> str:
+        return output.strip()
+
+    def greet(self, _peer: int, _hello: Hello) -> Answer:
+        return Answer()
+
+    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
+        return ()
+
+    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
+        return ()
+
+    def exited(self, code: int) -> Sequence[Event]:
+        error = "the agent has exited"
+        said: list[Event] = [*self._gate.close(), *self._settle_aborts()]
+        said += [_failed(p.session, p.effect, error) for p in self._pushing.unsent()]
+        return [*said, AgentExited(code=code)]
+
+    # --- hooks -------------------------------------------------------------------------------
+
+    def called(self, call: HookCall) -> Answer:
+        return answer(self._called(call))
+
+    def considered(self, call: int) -> Answer:
+        return answer(self._pushing.considered(call))
+
+    def hung_up(self, call: int) -> Sequence[Event]:
+        self._gate.gone(call)
+        self._pushing.gone(call)
+        return ()
+
+    def appended(self, path: str, data: bytes) -> Answer:
+        return answer(self._appended(path, data))
+
+    def _called(self, call: HookCall) -> Iterator[Part]:
+        body = call.body
+        if call.hook == plugin.MCP:
+            yield from self._served(call)
+            return
+        session = reading.session_of(body)
+        if not session:
+            yield HookReply(call=call.call)
+            return
+        if not self._connected:
+            self._connected = True
+            yield AgentConnected(agent=self.name, version=self._tools.client)
+        yield from self._known.see(session)
+        if path := reading.text(body, "transcript_path"):
+            yield Follow(path=path)
+        match call.hook:
+            case plugin.WAIT:
+                yield from self._pushing.waits(session, call.call)
+            case "UserPromptSubmit":
+                yield from self._prompted(call.call, session, body)
+            case "PreToolUse":
+                self._pushing.worked(session)
+                yield from self._busy(session)
+                yield from self._gate.before(call.call, body)
+            case "PostToolUse":
+                output = reading.flat(reading.at(body, "tool_response"))
+                yield from self._calls.end(reading.call_id(body, "tool_use_id"), output, ok=True, exit_code=0)
+                yield from self._gate.behind(call.call, call.hook, session)
+            case "PostToolUseFailure":
+                yield from self._failed(body)
+                yield from self._gate.behind(call.call, call.hook, session)
+            case "Stop":
+                yield from self._stopped(call.call, session, body)
+            case hook:
+                yield self._reply(call.call, None)
+                yield from self._noted(hook, session, body)
+
+    def _noted(self, hook: str, session: SessionId, body: dict[str, Any]) -> Iterator[Event]:
+        """Hooks that only tell."""
+        match hook:
+            case "SessionStart":
+                self._gate.forgotten(session)
+                yield StatusChanged(session=session, status=Status.IDLE)
+            case "SubagentStart":
+                yield StatusChanged(session=session, status=Status.BUSY)
+            case "SubagentStop":
+                if said := reading.text(body, "last_assistant_message"):
+                    self._numbers += 1
+                    yield from self._replies.last(session, MessageId(f"last.{self._numbers}"), said)
+                yield StatusChanged(session=session, status=Status.IDLE)
+            case "StopFailure":
+                error = reading.text(body, "error") or reading.flat(reading.at(body, "error")) or "error"
+                newest = self._replies.newest(session)
+                said = reading.text(body, "error_details") or reading.text(body, "last_assistant_message")
+                yield from self._replies.finish(session)
+                yield AgentError(session=session, message=newest, name=error[:100], text=said or error)
+                yield from self._idle(session)
+            case "PreCompact":
+                yield CompactionStarting(session=session)
+            case "SessionEnd":
+                yield from self._idle(session)
+            case _:
+                pass
+
+    def _failed(self, body: dict[str, Any]) -> Iterator[Event]:
+        error = reading.flat(reading.at(body, "error"))
+        yield from self._calls.end(
+            reading.call_id(body, "tool_use_id"),
+            error,
+            ok=False,
+            exit_code=reading.exit_code_of(error),
+            cancelled=reading.at(body, "is_interrupt") is True,
+        )
+
+    def _served(self, call: HookCall) -> Iterator[Part]:
+        before = self._tools.client
+        about = reading.call_id(reading.record(call.body, "params", "_meta"), "claudecode/toolUseId")
+        for said in self._tools.heard(call.call, call.body, self._calls.session(about)):
+            yield said if isinstance(said, Asked) else _carried(said)
+        if self._connected and self._tools.client != before:
+            yield AgentConnected(agent=self.name, version=self._tools.client)
+
+    # --- turns -------------------------------------------------------------------------------
+
+    def _prompted(self, call: int, session: SessionId, body: dict[str, Any]) -> Iterator[Part]:
+        text = reading.text(body, "prompt")
+        name, _, rest = text.removeprefix("/").partition(" ")
+        if text.startswith("/") and name in self._commands:
+            yield self._command(call, session, self._commands[name].name, rest)
+            return
+        ours = self._pushing.came(session, text)
+        origin = Origin.LOOPGUARD if ours is not None else Origin.PERSON
+        if ours is None and text.lstrip().startswith(_NOTIFICATION):
+            origin = Origin.HOST
+        self._numbers += 1
+        message = reading.message_id(body, "prompt_id") or MessageId(f"user.{self._numbers}")
+        yield self._gate.prompted(call, "UserPromptSubmit", session)
+        if ours is not None:
+            yield EffectSettled(session=session, effect=ours.effect, ok=True)
+        effect = ours.effect if ours is not None else EffectId("")
+        yield from self._begin(session, message, origin, effect, text)
+
+    def _begin(
+        self, session: SessionId, message: MessageId, origin: Origin, effect: EffectId, text: str
+    ) -> Iterator[Event]:
+        state = self._of(session)
+        state.newest, state.origin = message, origin
+        self._replies.asked(session, message)
+        yield UserSpoke(session=session, message=message, origin=origin, effect=effect, text=text)
+        yield from self._busy(session)
+
+    def _stopped(self, call: int, session: SessionId, body: dict[str, Any]) -> Iterator[Part]:
+        """A turn is about to end: what it comes to decides whether it may (`considered`)."""
+        self._pushing.stops(session, call)
+        self._journal.ended(session, reading.text(body, "prompt_id"))
+        state = self._of(session)
+        if said := reading.text(body, "last_assistant_message"):
+            self._numbers += 1
+            yield from self._replies.last(session, MessageId(f"last.{self._numbers}"), said)
+        tasks = reading.listed(body, "background_tasks")
+        if any("agent" in reading.text(task, "type") for task in tasks):
+            state.busy = False  # a report of theirs will begin a turn
+            yield from self._settle_aborts()
+        else:
+            yield from self._idle(session)
+
+    def _busy(self, session: SessionId) -> Iterator[Event]:
+        state = self._of(session)
+        if not state.busy:
+            state.busy = True
+            yield StatusChanged(session=session, status=Status.BUSY)
+
+    def _idle(self, session: SessionId) -> Iterator[Event]:
+        self._of(session).busy = False
+        yield from self._replies.finish(session)
+        yield from self._gate.idle(session)
+        yield from self._settle_aborts()
+        yield StatusChanged(session=session, status=Status.IDLE)
+
+    def _appended(self, path: str, data: bytes) -> Iterator[Part]:
+        for part in self._journal.read(path, data):
+            if isinstance(part, Event):
+                yield part
+                continue
+            session, how = part
+            newest = self._replies.newest(session)
+            finished = list(self._replies.finish(session, "interrupted", aborted=True))
+            yield from finished
+            if not finished:
+                yield AgentError(session=session, message=newest, name="interrupted", text=how, aborted=True)
+            yield from self._idle(session)
+
+    # --- what we want from it ----------------------------------------------------------------
+
+    def carry_out(self, effect: Effect) -> Answer:
+        return answer(self._carry_out(effect))
+
+    def _carry_out(self, effect: Effect) -> Iterator[Part]:
+        match effect:
+            case AnswerGate():
+                yield from self._gate.answer(effect)
+            case SetContext():
+                self._gate.set_context(effect)
+            case Tell():
+                self._notices = [*self._notices, effect.text][-NOTICES:]
+            case Respond():
+                yield from self._respond(effect)
+            case Abort():
+                yield from self._abort(effect)
+            case ReadSession():
+                yield self._read(effect)
+            case Prompt(purpose=Purpose.NUDGE):
+                yield from self._hint(effect)
+            case Prompt():
+                yield from self._prompt(effect)
+            case CancelEffect():
+                self._pushing.cancel(effect.effect)
+            case Trim():
+                yield _failed(effect.session, effect.effect, "the history of this agent cannot be changed")
+            case _:
+                pass
+
+    def _abort(self, effect: Abort) -> Iterator[Part]:
+        if reading.agent_of(effect.session):
+            yield _failed(effect.session, effect.effect, "a sub-agent cannot be interrupted by itself")
+        elif not self._of(effect.session).busy:
+            yield EffectSettled(session=effect.session, effect=effect.effect, ok=True)
+        elif not self._screen:
+            yield _failed(effect.session, effect.effect, "nothing can interrupt this session")
+        else:
+            self._aborts.append(effect)
+            yield Keys(data=_ESCAPE)
+
+    def _settle_aborts(self) -> Iterator[Event]:
+        aborts, self._aborts = self._aborts, []
+        for abort in aborts:
+            yield EffectSettled(session=abort.session, effect=abort.effect, ok=True)
+
+    def _read(self, effect: ReadSession) -> SessionRead:
+        state = self._of(effect.session)
+        return SessionRead(
+            session=effect.session,
+            effect=effect.effect,
+            ok=True,
+            status=Status.BUSY if state.busy else Status.IDLE,
+            newest_assistant=self._replies.newest(effect.session),
+            newest_user=state.newest,
+            newest_user_origin=state.origin,
+        )
+
+    def _hint(self, effect: Prompt) -> Iterator[Part]:
+        if self._of(effect.session).busy:
+            yield from self._gate.hint(effect)
+        else:
+            yield _failed(effect.session, effect.effect, "no turn runs that could take a hint")
+
+    def _prompt(self, effect: Prompt) -> Iterator[Part]:
+        session = effect.session
+        if session not in self._sessions or reading.agent_of(session):
+            yield _failed(session, effect.effect, "there is no such session")
+        elif self._of(session).busy:
+            yield _failed(session, effect.effect, "a turn is running")
+        elif (reply := self._pushing.answer(effect)) is not None:
+            yield reply
+            yield EffectSettled(session=session, effect=effect.effect, ok=True)
+            message = MessageId(f"feedback.{effect.effect}")
+            yield from self._begin(session, message, Origin.LOOPGUARD, effect.effect, effect.text)
+        else:
+            yield from self._pushing.push(effect)
+
+    # --- what the person asks and sees -------------------------------------------------------
+
+    def _command(self, call: int, session: SessionId, name: str, text: str) -> Asked:
+        operation, arguments = slash(name, text.strip())
+        self._numbers += 1
+        request = RequestId(f"slash.{self._numbers}")
+        self._asked[request] = call
+        return Asked(
+            session=session,
+            request=request,
+            operation=operation,
+            arguments=arguments,
+            surface=Surface.SLASH,
+        )
+
+    def _respond(self, effect: Respond) -> Iterator[Outgoing]:
+        if (said := self._tools.respond(effect)) is not None:
+            yield _carried(said)
+        elif (call := self._asked.pop(effect.request)) is not None:
+            # Refused as a prompt: the model never reads it, and the person reads the reason.
+            yield HookReply(call=call, body={"decision": "block", "reason": readable(effect)})
+
+    def _reply(self, call: Any, body: dict[str, Any] | None) -> HookReply:
+        """An answer that shows the waiting notices as well."""
+        if self._notices:
+            body = {**(body or {}), "systemMessage": "loopguard: " + "\n".join(self._notices)}
+            self._notices = []
+        return HookReply(call=call, body=body)
+
+    def _of(self, session: SessionId) -> _Session:
+        state = self._sessions.get(session, None)
+        if state is None:
+            state = self._sessions[session] = _Session()
+        return state
+
+
+def _carried(said: Said) -> HookReply:
+    return HookReply(call=said.ref, body=said.message)
+
+
+def _failed(session: SessionId, effect: EffectId, error: str) -> EffectSettled:
+    return EffectSettled(session=session, effect=effect, ok=False, error=error)
