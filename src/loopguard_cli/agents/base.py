@@ -3,16 +3,17 @@
 An adapter is pure translation. It opens nothing, starts nothing and reads no clock: the shell hands
 it what arrived and performs what it answers, so that every adapter can be tested without its agent.
 
-There are four ways to reach an agent, and an adapter may use several at once:
+There are five ways to reach an agent, and an adapter may use several at once:
 
 =========  ======================================  ==================================================
 bridged    `Adapter` (greet, receive, lost)        a shim inside the agent on our socket
 hooked     `Hooked` (called)                       the agent calls hooks: HTTP, or a small shell client
 driven     `Driven` (began, heard, typed, ...)     its standard streams are ours: JSON, one a line
+relayed    `Relayed` (heard, joined, said, ...)    it talks to a server of its own, and we stand between
 terminal   `OnTerminal` (printed)                  a pseudo-terminal of ours: text out, keys in
 =========  ======================================  ==================================================
 
-Each way has one home in `runtime`: `bridges`, `hooks`, `pipes`, `screen`.
+Each way has one home in `runtime`: `bridges`, `hooks`, `pipes`, `relay`, `screen`.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Streams(StrEnum):
     """The person's own; the agent cannot tell that we are there."""
     PIPED = "piped"
     """Ours: the adapter is `Driven`."""
+    RELAYED = "relayed"
+    """The person's own; beside the agent runs its server, whose streams are ours: the adapter is `Relayed`."""
     TERMINAL = "terminal"
     """A pseudo-terminal, passed through: keys can be typed, and an `OnTerminal` adapter reads along."""
 
@@ -93,6 +96,11 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     stdin: bytes | None = None
     """Fed to standard input, which is then closed; None: inherited. Only with inherited streams."""
     streams: Streams = Streams.INHERITED
+    server: tuple[str, ...] = ()
+    """With `Streams.RELAYED`: command line of the server; a message is a line on its standard streams."""
+    relay: str = ""
+    """With `Streams.RELAYED`: path of the Unix socket where the agent finds it; a message is a WebSocket
+    frame there."""
     input_seconds: float | None = None
     """Driven, without a person: our standard input counts as empty if nothing comes for so long (0: it is
     not read at all). None: it is read to its end, however long that takes."""
@@ -223,15 +231,19 @@ class Withdrawn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Follow(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that the agent appends to: look into it now, and whenever it grows (`Following.appended`).
-
-    The first time only what is appended from then on counts.
-    """
+    """A file that the agent appends to: tell what is appended from now on (`Following.appended`)."""
 
     path: str
 
 
-Outgoing = Order | HookReply | Keys | Shown | Question | Withdrawn | Follow
+class ToClient(msgspec.Struct, frozen=True, kw_only=True):
+    """One message for a client of a relayed server."""
+
+    client: int
+    message: dict[str, Any]
+
+
+Outgoing = Order | HookReply | Keys | Shown | Question | Withdrawn | Follow | ToClient
 
 
 class Answer(NamedTuple):
@@ -393,6 +405,31 @@ class Concluding(Protocol):
 
     def concluded(self) -> Answer:
         """Its standard output is at its end."""
+
+
+@runtime_checkable
+class Relayed(Protocol):
+    """An agent in two parts, a server and clients of it, that we stand between.
+
+    Nothing passes by itself: what goes on to the other side is what these answer (`ToClient`, and
+    `Order` with the peer `CHILD` for the server).
+    """
+
+    @property
+    def speaks(self) -> Any:
+        """The type of the server's messages."""
+
+    def heard(self, message: Any) -> Answer:
+        """One message of the server came (a `speaks`, never `wire.ndjson.Malformed`)."""
+
+    def joined(self, client: int) -> Answer:
+        """A client has connected."""
+
+    def said(self, client: int, message: dict[str, Any]) -> Answer:
+        """One message of a client came."""
+
+    def parted(self, client: int) -> Answer:
+        """A client is gone."""
 
 
 @runtime_checkable

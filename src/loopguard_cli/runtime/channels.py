@@ -15,6 +15,7 @@ from loopguard_cli.agents.base import (
     Outgoing,
     Question,
     Shown,
+    ToClient,
     Withdrawn,
 )
 from loopguard_cli.core.effects import Respond
@@ -39,6 +40,10 @@ class Screen(Protocol):
     def type(self, keys: Keys) -> None: ...
 
 
+class Relay(Protocol):
+    def send(self, order: ToClient) -> None: ...
+
+
 class Files(Protocol):
     def follow(self, path: str) -> None: ...
     def look(self) -> None: ...
@@ -60,6 +65,7 @@ class Channels:
         self.bridges = bridges
         self.hooks: Hooks | None = None
         self.pipes: Pipes | None = None
+        self.relay: Relay | None = None
         self.screen: Screen | None = None
         self.console: Console | None = None
         self.files: Files | None = None
@@ -96,6 +102,9 @@ class Channels:
             case Follow():
                 if self.files is not None:
                     self.files.follow(order.path)
+            case ToClient():
+                if self.relay is not None:
+                    self.relay.send(order)
             case Withdrawn():
                 if self.console is not None:
                     self.console.withdraw(order.id)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan
+from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan, Relayed
 from loopguard_cli.core.events import Event, Unparsed
 from loopguard_cli.runtime.child import Child
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
@@ -60,7 +60,7 @@ class PipedChild(Child):
 class Pipes:
     """Speaks with one driven process until its output ends."""
 
-    def __init__(self, adapter: Driven, child: PipedChild, take: Take, post: Post) -> None:
+    def __init__(self, adapter: Driven | Relayed, child: PipedChild, take: Take, post: Post) -> None:
         self._adapter = adapter
         self._take = take
         self._post = post

@@ -7,8 +7,10 @@ import signal
 from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
-from loopguard_cli.agents.base import Adapter, Driven, Form, LaunchPlan, OnTerminal, Streams
-from loopguard_cli.core.events import Event
+from msgspec.structs import replace
+
+from loopguard_cli.agents.base import Adapter, Driven, Form, LaunchPlan, OnTerminal, Relayed, Streams
+from loopguard_cli.core.events import AgentDisconnected, Event
 from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.child import Child
 
@@ -116,6 +118,56 @@ class _DrivenProcess(Process):
         self._console.close()
 
 
+class _RelayedProcess(Process):
+    """The agent on the person's terminal, its server beside it."""
+
+    def __init__(
+        self, launch: LaunchPlan, environ: Mapping[str, str], adapter: Relayed, channels: Channels, post: Post
+    ) -> None:
+        from loopguard_cli.runtime.pipes import PipedChild, Pipes
+        from loopguard_cli.runtime.relay import Relay
+
+        self._post = post
+        self._channels = channels
+        self._relay = channels.relay = Relay(adapter, launch.relay, channels.take, post)
+        try:
+            self._server = PipedChild(replace(launch, argv=launch.server, quiet=True), environ)
+        except BaseException:
+            self._relay.close()
+            raise
+        self._pipes = channels.pipes = Pipes(adapter, self._server, channels.take, post)
+        self._watch: asyncio.Task[None] | None = None
+        try:
+            super().__init__(Child(launch, environ))
+        except BaseException:
+            self.close()
+            raise
+
+    def begin(self) -> None:
+        self._relay.begin()
+        self._watch = asyncio.get_running_loop().create_task(self._until_the_server_ends())
+
+    async def drained(self) -> None:
+        """The agent is gone; its server goes with its input, but may first end a turn."""
+        self._pipes.finish()
+        await self._pipes.ended.wait()
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        self._channels.pipes = self._channels.relay = None
+        self._relay.close()
+        self._pipes.close()
+        self._server.poll()
+
+    async def _until_the_server_ends(self) -> None:
+        await self._pipes.ended.wait()
+        self._server.poll()
+        if self.child.code is None:
+            self._post((AgentDisconnected(reason="its server has ended"),))
+            self._relay.close()
+
+
 class _ScreenProcess(Process):
     def __init__(
         self, launch: LaunchPlan, environ: Mapping[str, str], adapter: OnTerminal | None, channels: Channels
@@ -161,6 +213,8 @@ def start(
             return Process(Child(launch, environ))
         case Streams.PIPED:
             return _DrivenProcess(launch, environ, cast("Driven", adapter), channels, post)
+        case Streams.RELAYED:
+            return _RelayedProcess(launch, environ, cast("Relayed", adapter), channels, post)
         case Streams.TERMINAL:
             reader = adapter if isinstance(adapter, OnTerminal) else None
             return _ScreenProcess(launch, environ, reader, channels)

@@ -6,10 +6,17 @@ from loopguard_cli.agents import Surface
 from loopguard_cli.agents.base import Adapter, Form, Setup
 from loopguard_cli.agents.codex.exec import Exec
 from loopguard_cli.agents.codex.options import Kind, parse
+from loopguard_cli.agents.codex.screen import Screen
 from loopguard_cli.agents.codex.server import capabilities
 from loopguard_cli.agents.plain import Plain
 
 SURFACES = (
+    Surface(
+        form=Form.SCREEN,
+        example="codex",
+        reached="relayed (between it and its server), hook before each call",
+        capabilities=capabilities(screen=True, tools=True),
+    ),
     Surface(
         form=Form.ONE_SHOT,
         example="codex exec 'fix the build'",
@@ -23,4 +30,6 @@ def make(setup: Setup) -> Adapter:
     options = parse(setup.argv)
     if options.kind is Kind.EXEC:
         return Exec(setup, options)
+    if options.kind is Kind.SCREEN and setup.interactive:
+        return Screen(setup, options)
     return Plain(setup.argv)

@@ -1,0 +1,212 @@
+"""Interactive ``codex``: the person's program, and its server, with us between the two.
+
+The program can be told to use a server elsewhere (``--remote``). It is pointed to us, and we start the
+server. So every thread that it opens gets our hook and our tools on the way, everything the server
+says is heard, and what we ask the server for comes to the program as if it had asked. The person's
+own settings, sessions, approvals and sandbox are what they are without us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from loopguard_cli.agents.base import (
+    Answer,
+    BridgeAddress,
+    Form,
+    LaunchPlan,
+    Setup,
+    Streams,
+    ToClient,
+    answer,
+)
+from loopguard_cli.agents.codex.options import Options
+from loopguard_cli.agents.codex.protocol import Initialized, ThreadOf, read
+from loopguard_cli.agents.codex.server import Part, Server, _send, capabilities
+from loopguard_cli.core.effects import Effect, Level, Tell
+from loopguard_cli.core.events import AgentConnected, AgentExited, Event
+
+SOCKET = "codex"
+"""Name of the socket in the private folder of the run."""
+
+_OPENING = {"thread/start", "thread/resume", "thread/fork"}
+_OURS = "loopguard"
+_NEEDED = ("thread/", "turn/", "item/", "error")
+"""Beginnings of the notifications that a client must not have switched off."""
+
+
+class Screen(Server):
+    """One run of the interactive program."""
+
+    def __init__(self, setup: Setup, options: Options) -> None:
+        super().__init__(setup)
+        self.capabilities = capabilities(screen=True, tools=bool(setup.tools))
+        self._options = options
+        self._clients: list[int] = []
+        self._initialized: dict[str, Any] | None = None
+        """What the server answered to the first client."""
+        self._ready = False
+        """We know which hooks there are."""
+        self._held: list[tuple[int, dict[str, Any]]] = []
+        """Threads to be opened then."""
+        self._asking: dict[str, tuple[str, bool]] = {}
+        """Requests of clients that open a thread: the method, and whether it is a side conversation."""
+
+    def launch(self, _environ: Mapping[str, str], address: BridgeAddress) -> LaunchPlan:
+        self._hook = address.hook_command
+        options = self._options
+        path = f"{address.folder}/{SOCKET}"
+        return LaunchPlan(
+            argv=(*options.program, "--remote", f"unix://{path}", *options.screen),
+            form=Form.SCREEN,
+            streams=Streams.RELAYED,
+            server=(*options.program, *options.server, "app-server"),
+            relay=path,
+        )
+
+    def exited(self, code: int) -> Sequence[Event]:
+        return [*self._gone(), AgentExited(code=code)]
+
+    # --- clients -----------------------------------------------------------------------------
+
+    def joined(self, client: int) -> Answer:
+        self._clients.append(client)
+        return Answer()
+
+    def parted(self, client: int) -> Answer:
+        self._clients.remove(client)
+        return Answer()
+
+    def said(self, client: int, message: dict[str, Any]) -> Answer:
+        return answer(self._said(client, message))
+
+    def _said(self, client: int, message: dict[str, Any]) -> Iterator[Part]:
+        method = message.get("method")
+        if method == "initialize":
+            yield from self._initialize(client, message)
+        elif method == "initialized":
+            if not self._ready:
+                yield _send(message)
+                yield self._list_hooks(self._options.folder(self._setup.directory), self._let_go)
+        elif method in _OPENING and not self._ready:
+            self._held.append((client, message))
+        elif method in _OPENING:
+            yield self._open(client, message)
+        elif "id" in message and isinstance(method, str):
+            yield _send({**message, "id": _name(client, message["id"])})
+        else:
+            yield _send(message)
+
+    def _initialize(self, client: int, message: dict[str, Any]) -> Iterator[Part]:
+        if self._initialized is not None:
+            # The server knows one connection; another client of it learns what the first one did.
+            yield ToClient(client=client, message={**self._initialized, "id": message.get("id")})
+            return
+        params = message.get("params")
+        params = dict(params) if isinstance(params, dict) else {}
+        wanted = params.get("capabilities")
+        wanted = dict(wanted) if isinstance(wanted, dict) else {}
+        wanted["experimentalApi"] = True
+        muted = wanted.get("optOutNotificationMethods")
+        if isinstance(muted, list):
+            wanted["optOutNotificationMethods"] = [
+                name for name in muted if not (isinstance(name, str) and name.startswith(_NEEDED))
+            ]
+        name = _name(client, message.get("id"))
+        self._asking[name] = ("initialize", False)
+        yield _send({**message, "id": name, "params": {**params, "capabilities": wanted}})
+
+    def _let_go(self) -> Iterator[Part]:
+        self._ready = True
+        held, self._held = self._held, []
+        for client, message in held:
+            yield self._open(client, message)
+
+    def _open(self, client: int, message: dict[str, Any]) -> Part:
+        """A thread is opened: with our hook and our tools, unless it is only about the task."""
+        params = message.get("params")
+        params = dict(params) if isinstance(params, dict) else {}
+        name = _name(client, message.get("id"))
+        side = bool(params.get("ephemeral"))
+        self._asking[name] = (str(message["method"]), side)
+        if not side:
+            config = params.get("config")
+            params["config"] = {**(config if isinstance(config, dict) else {}), **self._guarding()}
+            if message["method"] == "thread/start":
+                theirs = params.get("dynamicTools")
+                params["dynamicTools"] = [*(theirs if isinstance(theirs, list) else []), *self._offered()]
+        return _send({**message, "id": name, "params": params})
+
+    # --- the server --------------------------------------------------------------------------
+
+    def _heard(self, message: dict[str, Any]) -> Iterator[Part]:
+        request = message.get("id")
+        if "method" not in message and isinstance(request, str):
+            yield from self._answered(request, message)
+        else:
+            if "method" in message and "id" not in message and not self._is_about_us(message):
+                yield from self._broadcast(message)
+            yield from super()._heard(message)
+
+    def _answered(self, name: str, message: dict[str, Any]) -> Iterator[Part]:
+        client, original = _original(name)
+        method, side = self._asking.pop(name, ("", False))
+        restored = {**message, "id": original}
+        yield ToClient(client=client, message=restored)
+        if method == "initialize" and "result" in message:
+            self._initialized = restored
+            initialized = read(message["result"], Initialized)
+            yield AgentConnected(agent=self.name, version=initialized.version if initialized else "")
+        elif method in _OPENING and (opened := read(message.get("result"), ThreadOf)) is not None:
+            if side:
+                self._side[opened.thread.id] = None
+            else:
+                yield from self._thread_started(opened)
+
+    def _asked(self, request: int | str, method: str, params: dict[str, Any]) -> Iterator[Part]:
+        """For the person; the first client that answers decides."""
+        yield from self._broadcast({"id": request, "method": method, "params": params})
+
+    def _carry_out(self, effect: Effect) -> Iterator[Part]:
+        if isinstance(effect, Tell):
+            if effect.level is not Level.INFO:
+                yield from self._broadcast(_warning(effect))
+        else:
+            yield from super()._carry_out(effect)
+
+    def _broadcast(self, message: dict[str, Any]) -> Iterator[Part]:
+        for client in self._clients:
+            yield ToClient(client=client, message=message)
+
+    @staticmethod
+    def _is_about_us(message: dict[str, Any]) -> bool:
+        """The agent warns about how our hook was let in; the person did not do that."""
+        params = message.get("params")
+        text = params.get("message", params.get("summary")) if isinstance(params, dict) else None
+        return isinstance(text, str) and text.startswith("`--dangerously-bypass-hook-trust`")
+
+
+def _warning(tell: Tell) -> dict[str, Any]:
+    """Among the warnings of the agent itself, of this thread or of all."""
+    return {
+        "method": "warning",
+        "params": {"threadId": tell.session or None, "message": f"loopguard: {tell.text}"},
+    }
+
+
+def _name(client: int, request: Any) -> str:
+    """The id of a client's request among those of all: which client, which type, which id."""
+    return f"{_OURS}.{client}.{'n' if isinstance(request, int) else 's'}.{request}"
+
+
+def _original(name: str) -> tuple[int, int | str]:
+    """The inverse of `_name`; of anything else: no client."""
+    parts = name.split(".", 3)
+    try:
+        ours, client, kind, request = parts
+        if ours == _OURS:
+            return int(client), int(request) if kind == "n" else request
+    except ValueError:
+        pass
+    return 0, name
