@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from loopguard_cli.core import effects as fx
 from loopguard_cli.core import events as ev
-from loopguard_cli.core.ids import NO_SESSION, EffectId, MessageId, PartId, RequestId, SessionId
+from loopguard_cli.core.ids import NO_SESSION, CallId, EffectId, MessageId, PartId, RequestId, SessionId
 from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.goal.loop import Goals
@@ -107,8 +107,9 @@ class Shell:
         self.now += 5
         self.feed(ev.StatusChanged(session=session, status=ev.Status.BUSY))
         self.feed(ev.ReplyStarted(session=session, message=message, answers=MessageId(f"to-{name}")))
-        call = f"c-{name}"
-        self.feed(ev.ToolStarted(session=session, call=call, tool="bash"))  # type: ignore[arg-type]
+        call = CallId(f"c-{name}")
+        self.feed(ev.ToolStarted(session=session, call=call, tool="bash"))
+        self.feed(ev.ToolFinished(session=session, call=call, tool="bash"))
         self.feed(ev.TextDelta(session=session, message=message, part=PartId("p"), delta=text))
         self.feed(ev.ReplyFinished(session=session, message=message))
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from tests.goal.shell import DONE, S, Shell, started
 
 from loopguard_cli.core import effects as fx
 from loopguard_cli.core import events as ev
-from loopguard_cli.core.ids import NO_SESSION, EffectId, MessageId, PartId, SessionId
+from loopguard_cli.core.ids import NO_SESSION, CallId, EffectId, MessageId, PartId, RequestId, SessionId
 from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.goal.evolve import fold
@@ -181,6 +184,73 @@ def test_an_agent_that_does_not_say_how_its_session_stands_is_asked_again() -> N
     shell.now = retry
     shell.perform(shell.goals.tick(retry))
     assert len(shell.of(fx.Prompt)) == 2
+
+
+# --- proof that goes stale ---------------------------------------------------------------------
+
+
+def proving() -> Shell:
+    """A claim whose check runs."""
+    shell = Shell()
+    shell.reply("m0")
+    shell.ask('repair the build --check "make test"', session=S)
+    shell.idle()
+    shell.reply("m1")
+    shell.keep = (fx.RunCheck,)
+    claim = ev.Asked(
+        session=S, request=RequestId("claim"), operation="tool.goal_complete", surface=ev.Surface.TOOL,
+        arguments={"summary": "all tests pass"},
+    )  # fmt: skip
+    shell.feed(claim)
+    return shell
+
+
+def passed(shell: Shell) -> bool:
+    """The check passes; whether the claim is accepted."""
+    (check,) = shell.of(fx.RunCheck)
+    shell.feed(ev.CheckFinished(session=S, effect=check.effect, exit_code=0))
+    return next(r for r in shell.of(fx.Respond) if r.request == "claim").ok
+
+
+def started_call(tool: str) -> ev.ToolStarted:
+    return ev.ToolStarted(session=S, call=CallId("beside"), tool=tool)
+
+
+def ended_call(tool: str, **more: Any) -> ev.ToolFinished:
+    return ev.ToolFinished(session=S, call=CallId("beside"), tool=tool, **more)
+
+
+@pytest.mark.parametrize("tool", ["bash", "write", "Edit", "task", "something_else"])
+def test_what_runs_beside_the_checks_makes_them_stale(tool: str) -> None:
+    shell = proving()
+    shell.feed(started_call(tool))
+    assert not passed(shell), "it still runs, and may write"
+    shell = proving()
+    shell.feed(started_call(tool))
+    shell.feed(ended_call(tool))
+    assert not passed(shell)
+    assert "changed after the checks" in shell.of(fx.Respond)[-1].text
+
+
+@pytest.mark.parametrize(
+    "tool", ["read", "Grep", "read_file", "TodoWrite", "goal_complete", "mcp__loopguard__goal_complete"]
+)
+def test_what_only_reads_beside_them_does_not(tool: str) -> None:
+    shell = proving()
+    shell.feed(started_call(tool))
+    assert passed(shell)
+
+
+def test_a_refused_call_changes_nothing() -> None:
+    shell = proving()
+    shell.feed(ended_call("write", ok=False, refused=True))
+    assert passed(shell)
+
+
+def test_files_that_change_by_themselves_make_them_stale() -> None:
+    shell = proving()
+    shell.feed(ev.FilesChanged(session=S, files=("a.py",)))
+    assert not passed(shell)
 
 
 # --- surfaces ----------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.goal import prompts
 from loopguard_cli.goal.evolve import evolve
+from loopguard_cli.goal.files import Files
 from loopguard_cli.goal.model import STOPS, Book, Goal, Limits, Meters, StopReason
 from loopguard_cli.goal.records import Kind, Payload, Stopped, pack
 from loopguard_cli.goal.settings import GoalSettings
@@ -103,8 +104,7 @@ class Desk:
         """Goal, run and message that were counted already: each message counts once."""
         self.handoff_reply_due = ""
         """Goal whose handoff prompt was sent and whose answer was not looked at yet."""
-        self.changes = 0
-        """Grows whenever files change; tells stale proof."""
+        self.files = Files()
         self.first_message_free = False
         """The goal waited for this session: the message that opens it is no intervention."""
         self.ours: OrderedDict[MessageId, None] = OrderedDict()

@@ -47,7 +47,7 @@ class Proof:
         self.message = message
         self.reply = reply
         self.waiting: list[Check] = list(goal.checks)
-        self.changes = -1
+        self.files = -1
         """State of the files when the checks began."""
         self.audit: EffectId | None = None
         self.deadline: float | None = None
@@ -87,14 +87,14 @@ class Prover:
             self._store(proof, now)
             return
         self._desk.audit_message("complete-start", "Verifying the completion of the goal.")
-        proof.changes = self._desk.changes
+        proof.files = self._desk.files.state
         self._next_check(proof, now)
 
     def _next_check(self, proof: Proof, now: float) -> None:
         desk = self._desk
         if not proof.waiting:
-            if proof.goal.checks and desk.changes != proof.changes:
-                self._refute(proof, "Files were changed after the checks had passed.", now)
+            if proof.goal.checks and not desk.files.same(proof.files):
+                self._refute(proof, "Files were changed after the checks had passed, or while they ran.", now)
             else:
                 self._ask_auditor(proof, now)
             return

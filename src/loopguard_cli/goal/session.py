@@ -14,7 +14,6 @@ from loopguard_cli.core.events import (
     Asked,
     Compacted,
     Event,
-    FilesChanged,
     Origin,
     PermissionAnswered,
     ReplyFinished,
@@ -163,6 +162,7 @@ class GoalSession:
     def observe(self, event: Event, now: float) -> None:
         desk = self.desk
         desk.turn.observe(event, desk.controls)
+        desk.files.observe(event)
         match event:
             case UserSpoke():
                 self._spoken(event, now)
@@ -184,8 +184,6 @@ class GoalSession:
             case PermissionAnswered(allowed=False):
                 desk.bar()
                 desk.stop(StopReason.PERMISSION_REJECTED, now)
-            case FilesChanged():
-                desk.changes += 1
             case Compacted():
                 desk.window.forget()
                 if (goal := desk.focused) is not None and desk.driving:
