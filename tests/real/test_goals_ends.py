@@ -1,0 +1,132 @@
+"""More ends of goals with the real OpenCode: stalls, limits, stale proof, loops, another terminal."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from tests.pty.terminal import Terminal
+from tests.real.harness import World, trace
+from tests.real.test_goals import ACHIEVED, BLOCKED, CONTINUED, HANDED_OFF, answers, prompts, pursue
+from tests.real.test_prose import CONTAINERS, TAG, on_and_on
+from tests.real.test_screen import READY, leave
+
+from loopguard_cli.testing.exchange import End
+from loopguard_cli.testing.script import Call, Hold, Reply, Say, Usage, reply, say
+
+BARE = "All of it is done.\n[goal:complete]"
+
+
+def reason(world: World) -> str:
+    status = json.loads(world.ask("goal", "status", "--json").out)
+    return str(status["data"]["stop_reason"])
+
+
+@pytest.mark.parametrize(
+    ("replies", "code", "why"),
+    [
+        (
+            [say("I think it over, at some length."), say("Hm, I could begin."), say("Soon.")],
+            82,
+            "no_tool_calls",
+        ),
+        ([say("Hm.")] * 3, 82, "no_progress"),
+        ([reply(trace("a")), say(BARE)], 83, "format_failures"),
+    ],
+    ids=["talk", "silence", "claims"],
+)
+def test_turns_that_lead_nowhere(world: World, replies: Sequence[Reply], code: int, why: str) -> None:
+    long = Usage(input=100, output=90)
+    turns = [[Reply(steps=one.steps, usage=long)] for one in replies]
+    if why == "no_progress":
+        turns = [[one] for one in replies]
+    if why == "format_failures":
+        turns = [list(replies)]
+    result = pursue(world, answers(*turns))
+    assert result.code == code, result
+    assert reason(world) == why
+    first, *others = [exchange.request.user for exchange in prompts(world)]
+    assert "start the work" in first
+    assert others
+    assert all(user.startswith(CONTINUED) for user in others)
+
+
+@pytest.mark.parametrize(
+    ("limit", "answer", "code"),
+    [
+        ("goal.max_seconds=0.01", ACHIEVED, 0),
+        ("goal.max_total_tokens=50", BLOCKED, 81),
+    ],
+    ids=["time", "tokens"],
+)
+def test_the_answer_to_the_last_prompt_counts(world: World, limit: str, answer: str, code: int) -> None:
+    behave = answers([reply(trace("a")), say("Part one is done.")], [say(answer)])
+    result = pursue(world, behave, more=["--set", limit])
+    assert result.code == code, result
+    users = [exchange.request.user for exchange in prompts(world)]
+    assert [user.startswith(HANDED_OFF) for user in users] == [False, True]
+
+
+def test_an_edit_after_a_passed_check_makes_it_stale(world: World) -> None:
+    """The check passes while a second call of the same response writes a file."""
+    claim = Call(tool="goal_complete", args={"summary": "the suite passes"})
+    edit = Call(tool="write", args={"filePath": str(world.project / "late.txt"), "content": "late\n"})
+    behave = answers([reply(claim, edit), reply(claim), say("Done.")])
+    check = "until test -e late.txt; do sleep 0.05; done; sleep 1"
+    result = pursue(world, behave, "--check", check)
+    assert result.code == 0, result
+    _, after_both, after_second = (exchange.request for exchange in world.model.chats()[:3])
+    assert any("Files were changed after the checks had passed" in text for text in after_both.results)
+    assert '"ok":true' in after_second.results[-1].replace(" ", "")
+
+
+def test_a_loop_inside_a_goals_turn_is_recovered_first(world: World) -> None:
+    """One prompt after another: the guard's, and the goal's only when that turn is over."""
+    behave = answers(
+        [reply(trace("a")), say("Part one is done.")],
+        [on_and_on(CONTAINERS)],
+        [reply(trace("b")), say("Part two is done.")],
+        [say(ACHIEVED)],
+    )
+    result = pursue(world, behave)
+    assert result.code == 0, result
+    users = [exchange.request.user for exchange in prompts(world)]
+    assert [user.split(maxsplit=1)[0] for user in users[1:]] == [
+        CONTINUED,
+        TAG.split(maxsplit=1)[0],
+        CONTINUED,
+    ]
+    assert [e.end for e in world.model.chats()].count(End.CLIENT_CLOSED) == 1
+    assert [world.count(name) for name in "ab"] == [1, 1]
+
+
+@pytest.fixture
+def tty(world: World) -> Terminal:
+    screen = world.guard_screen("opencode", options=["--set", "goal.cooldown_seconds=0.1"])
+    screen.wait_for(READY)
+    return screen
+
+
+def test_from_another_terminal(world: World, tty: Terminal) -> None:
+    """Pause aborts the turn, nothing follows it, and every command is about the session on the screen."""
+    working = reply(Say(text="I work on it."), Hold())
+    world.model.behave(answers([say("Hello.")], [working], [working]))
+    tty.send("hello\r")
+    tty.wait_for("Hello.")
+    assert world.ask("goal", "set", "port the parser", "--max-turns", "7").code == 0
+    world.model.wait_for(lambda seen: len(seen) == 2 and seen[1].text)
+    paused = world.ask("goal", "pause")
+    assert paused.code == 0, paused
+    world.model.wait_for(lambda seen: seen[1].end is End.CLIENT_CLOSED)
+    assert reason(world) == "user_paused"
+
+    assert world.ask("goal", "edit", "--max-turns", "3").code == 0
+    world.model.wait_for(lambda seen: len(seen) == 3 and seen[2].text)
+    status = json.loads(world.ask("goal", "status", "--json").out)["data"]
+    assert (status["objective"], status["state"]) == ("port the parser", "active")
+    assert world.ask("goal", "set", "--max-turns", "no", "x").code == 2
+
+    assert world.ask("goal", "complete", "looked at it").code == 0
+    assert "port the parser" in world.ask("goal", "list").out
+    assert world.ask("goal", "pause").code != 0, "there is nothing to pause any more"
+    assert len(world.model.chats()) == 3
+    leave(tty)
