@@ -217,3 +217,21 @@ def test_the_same_line_added_again_and_again(sitting: Sitting) -> None:
     assert actions[:4] == [ALLOW] * 3 + [NUDGE]
     assert set(actions[4:]) <= {NOTE, NUDGE, BLOCK}
     assert BLOCK in actions
+
+
+def test_a_time_on_every_line_does_not_make_an_output_new(sitting: Sitting) -> None:
+    lines = [f"service {n} is up" for n in range(90)]
+    actions = [
+        sitting.bash("docker logs web", "\n".join(f"2026-03-01T10:00:{n:02}Z {line}" for line in lines))
+        for n in range(24)
+    ]
+    assert NUDGE in actions
+
+
+def test_one_new_line_among_many_with_times_is_news(sitting: Sitting) -> None:
+    actions = []
+    for n in range(24):
+        lines = [f"2026-03-01T10:00:{n:02}Z service {at} is up" for at in range(90)]
+        lines[80] = f"2026-03-01T10:00:{n:02}Z request {'x' * n}"
+        actions.append(sitting.bash("cat web.log", "\n".join(lines)))
+    assert set(actions) == {ALLOW}

@@ -8,9 +8,10 @@ little by itself and feeds soft rules only.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import IntEnum
 
-from loopguard_cli.detect.masking import mask_volatile, without_digits
+from loopguard_cli.detect.masking import mask_volatile, of_one_class, without_digits
 
 NEAR = 32
 """Characters within which most texts about different things differ."""
@@ -36,21 +37,21 @@ _UNITS = frozenset(
 _NAMED = frozenset(["pid", "session", "sessionid", "requestid", "traceid"])
 """Words after which a name or number is made up anew each time."""
 
-FIELDS = 48
-"""Places in which two texts may differ and still be the same but for these."""
+FIELDS = 24
+"""Places in which two texts differ that are looked at one by one."""
 
 
 def agreement(one: str, other: str, least: Sameness = Sameness.ALIKE) -> Sameness:
     """How far two texts that are not equal agree: STEADY, ALIKE or DIFFERENT.
 
     Only lines, and in them fields, that differ are looked at. The first that agrees less than
-    ``least`` ends it, so that texts about different things cost next to nothing; and what differs
-    in more than `FIELDS` places is different.
+    ``least`` ends it, so that texts about different things cost next to nothing; after `FIELDS`
+    places the rest may differ in digits only.
     """
     begin = max(one.rfind("\n", 0, _common(one, other)), 0)
-    lines, others = one[begin:].split("\n"), other[begin:].split("\n")
-    if len(lines) != len(others):
+    if one.count("\n", begin) != other.count("\n", begin):
         return Sameness.DIFFERENT
+    lines, others = _lines(one, begin), _lines(other, begin)
     found = Sameness.STEADY
     looked_at = 0
     for line, another in zip(lines, others, strict=True):
@@ -66,9 +67,22 @@ def agreement(one: str, other: str, least: Sameness = Sameness.ALIKE) -> Samenes
                 continue
             looked_at += 1
             found = min(found, _field_agreement(fields, at, rival))
-            if found < least or looked_at > FIELDS:
+            if found < least:
                 return Sameness.DIFFERENT
+            if looked_at > FIELDS:
+                # A time on every line, say: so many of one kind, the rest differs in digits or not at all.
+                return found if without_digits(one) == without_digits(other) else Sameness.DIFFERENT
     return found
+
+
+def _lines(text: str, begin: int) -> Iterator[str]:
+    """The lines from ``begin`` on, the first by itself: mostly it settles the matter."""
+    end = text.find("\n", begin + 1)
+    if end < 0:
+        yield text[begin:]
+    else:
+        yield text[begin:end]
+        yield from text[end:].split("\n")[1:]
 
 
 def _around(one: str, other: str) -> tuple[str, str]:
@@ -105,7 +119,7 @@ def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
     if before in _NAMED:
         return Sameness.STEADY
     numbers = field.isdigit() and rival.isdigit()
-    if not numbers and mask_volatile(field) == mask_volatile(rival):
+    if not numbers and (of_one_class(field, rival) or mask_volatile(field) == mask_volatile(rival)):
         return Sameness.STEADY
     if not numbers and without_digits(field) != without_digits(rival):
         return Sameness.DIFFERENT

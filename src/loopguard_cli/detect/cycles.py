@@ -110,6 +110,7 @@ class OutcomeCycle(Plain):
         again = self.scene.journal.line(call.key).asked >= repeats
         length, extent = period(calls, longest, repeats, _same_outcome) if again else (0, 0)
         if length:
+            self.scene.going_round = call
             if fresh >= length and extent >= length * _rounds(calls[-length:], repeats):
                 yield self._found(call, calls[-extent:], length, now, exact=True)
             return
@@ -117,6 +118,9 @@ class OutcomeCycle(Plain):
             return
         # Thoughts differ in their words as text does; they are no part of a round.
         calls = [one for one in calls if one.kind is not Kind.NOTE]
+        if len(calls) > 2 and _nearly_same(calls[-2], call) and _nearly_same(calls[-3], calls[-2]):
+            # Variations of one call are `detect.variations`' matter.
+            return
         length, extent = period(calls, longest, repeats, _nearly_same)
         if length and fresh >= length:
             yield self._found(call, calls[-extent:], length, now, exact=False)
@@ -151,6 +155,8 @@ class NoisyCycle(Plain):
         journal, settings = self.scene.journal, self.scene.settings
         repeats = settings.cycle_repeats
         if call.kind is Kind.WAIT or journal.row_length >= settings.max_cycle_length:
+            return
+        if self.scene.going_round is call:
             return
         if len(journal.unchanged(call)) < repeats - 1:
             return
@@ -205,7 +211,7 @@ def _nearly_same(one: Call, other: Call) -> bool:
     if one.tool != other.tool or one.kind is not other.kind:
         return False
     known = one.complete and other.complete
-    if known and one.failed and other.failed and one.gist() == other.gist() != "":
+    if known and one.failed and other.failed and _fail_alike(one, other):
         return True
     if not known and (one if one.complete else other).failed and one.kind is Kind.EDIT:
         # A failing edit that is tried again with other arguments, its end still open.
@@ -213,6 +219,10 @@ def _nearly_same(one: Call, other: Call) -> bool:
     if (one.kind is Kind.DELEGATE or not known or one.raw == other.raw) and one.question == other.question:
         return True
     return not known and (one if one.complete else other).failed and is_variation(one, other)
+
+
+def _fail_alike(one: Call, other: Call) -> bool:
+    return one.alike() == other.alike() != "" or one.gist() == other.gist() != ""
 
 
 def _name(call: Call) -> str:

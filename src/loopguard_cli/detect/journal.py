@@ -74,7 +74,7 @@ class Line:
 
 SAME_KEPT = 16
 
-OUTCOMES_KEPT = 3
+OUTCOMES_KEPT = 2
 """Different outcomes of one key that are known again."""
 
 

@@ -21,8 +21,8 @@ _VOLATILE = re.compile(
     r"|(?P<hex>\b[0-9a-fA-F]{7,64}\b)"
 )
 _DIGITS = re.compile(r"\d+")
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _WORD = re.compile(r"[A-Za-z_]{2,}")
-_SPACE = re.compile(r"\s+")
 
 
 def mask_volatile(text: str) -> str:
@@ -37,14 +37,28 @@ def _masked(line: str) -> str:
 
 
 def without_digits(text: str) -> str:
-    return _DIGITS.sub("", text)
+    return text.translate(_NO_DIGITS)
 
 
 def mask_error(text: str, tool: str = "") -> str:
     """The head of an error without volatile parts, numbers, the tool's name and the form of white space."""
     if len(tool) >= NAME:
         text = text.replace(tool, "<tool>")
-    return _SPACE.sub(" ", _DIGITS.sub("#", mask_volatile(text[:MASKED]))).strip()
+    return " ".join(filter(None, map(_error_line, text[:MASKED].split("\n"))))
+
+
+@lru_cache(maxsize=1_024)
+def _error_line(line: str) -> str:
+    return " ".join(_DIGITS.sub("#", _masked(line)).split())
+
+
+def of_one_class(one: str, other: str) -> bool:
+    """Both are wholly volatile, and of the same class: two times, two ids."""
+    first = _VOLATILE.fullmatch(one)
+    if first is None or _class(first) == one:
+        return False
+    second = _VOLATILE.fullmatch(other)
+    return second is not None and _class(first) == _class(second)
 
 
 def words(text: str) -> list[str]:

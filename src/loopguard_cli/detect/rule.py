@@ -25,6 +25,8 @@ class Scene(msgspec.Struct):
     journal: Journal
     standing: Standing
     kin: Kin
+    going_round: Call | None = None
+    """The call of which an exact round was just found; looser rules about rounds need not look."""
 
     def threshold(self, tool: str, default: int) -> int:
         """The threshold for one tool, where it has its own."""

@@ -32,7 +32,7 @@ VARIATIONS = 5
 RETURNING = 6
 REWORDED = 6
 GROWN = 4
-CONSIDERED = 24
+CONSIDERED = 14
 
 SAID = 3
 """Of the latest calls, how many must say hardly anything new."""

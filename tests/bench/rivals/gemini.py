@@ -31,6 +31,7 @@ _BREAK = re.compile(r"^(?:```|\||\s*[*+]\s|\s*\d+\.\s|#+\s|>)", re.MULTILINE)
 class Gemini:
     def __init__(self) -> None:
         self._hits = 0
+        self._seen: dict[str, list[int]] = {}
         self._forget()
 
     def take(self, event: Event) -> Iterable[str]:
@@ -56,7 +57,7 @@ class Gemini:
     def _forget(self) -> None:
         self._calls: list[bytes] = []
         self._text, self._at = "", 0
-        self._seen: dict[str, list[int]] = {}
+        self._seen = {}
         self._in_code = False
 
     def _goes_round(self, length: int) -> bool:

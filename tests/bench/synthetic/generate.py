@@ -36,7 +36,7 @@ def traces(seed: str, each: int) -> Iterator[tuple[dict[str, Any], list[dict[str
                 write(writer)
                 if label == "healthy" or writer.rng.random() < 0.2:
                     writer.work(writer.rng.randint(1, 6))
-                header = {
+                header: dict[str, Any] = {
                     "trace": trace,
                     "source": f"generated from seed {seed}",
                     "label": label,
