@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from loopguard_cli.agents import cut
 from loopguard_cli.agents.base import Answer, BridgeAddress, Form, Hello, LaunchPlan, Order
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.agents.opencode import cut, launch
+from loopguard_cli.agents.opencode import launch
 from loopguard_cli.agents.opencode.events import EventReader
 from loopguard_cli.agents.opencode.orders import order
 from loopguard_cli.agents.opencode.protocol import (

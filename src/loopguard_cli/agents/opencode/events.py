@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from loopguard_cli.agents import cut
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.agents.opencode import cut
 from loopguard_cli.agents.opencode.messages import MessageReader
 from loopguard_cli.agents.opencode.protocol import Envelope, NativeError, Part, Properties, SessionInfo
 from loopguard_cli.agents.opencode.seen import SESSIONS, Seen

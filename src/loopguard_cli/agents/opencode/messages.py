@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from loopguard_cli.agents import cut
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.agents.opencode import cut
 from loopguard_cli.agents.opencode.protocol import (
     MessageInfo,
     ModelName,
