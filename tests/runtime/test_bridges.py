@@ -33,6 +33,19 @@ def test_the_third_identical_call_is_refused(loopback: bool) -> None:
     assert played(test, loopback=loopback) == [True, True, False, True]
 
 
+def test_a_sub_agent_has_counters_of_its_own() -> None:
+    async def test(wired: Wired) -> list[bool]:
+        peer = await wired.bridge()
+        peer.native("session.created", info={"id": "ses_1"})
+        peer.native("session.created", info={"id": "ses_2", "parentID": "ses_1"})
+        return [
+            (await peer.gate(f"c{n}", session=session, **LOOPED))["allow"]
+            for n, session in enumerate(("ses_1", "ses_2", "ses_1", "ses_2", "ses_2", "ses_1"))
+        ]
+
+    assert played(test) == [True, True, True, True, False, False]
+
+
 @pytest.mark.parametrize(
     "hello",
     [

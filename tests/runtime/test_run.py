@@ -1,0 +1,94 @@
+"""Whole runs, with a stand-in for the agent: what is judged, what files change, how they end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STANDIN = Path(__file__).with_name("standin.py")
+LOOPGUARD = (sys.executable, "-m", "loopguard_cli")
+
+
+def command(task: str, *options: str) -> list[str]:
+    return [*LOOPGUARD, "run", "--agent", "opencode", *options, "--", sys.executable, str(STANDIN), task]
+
+
+def run(
+    task: str, folder: Path, *options: str, environ: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(task, *options), cwd=folder, env={**os.environ, **(environ or {})}, capture_output=True,
+        text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("environ", [{}, {"LOOPGUARD_LOOPBACK": "1"}])
+def test_the_third_call_is_refused_and_the_exit_status_is_the_agents(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    done = run("counted", tmp_path, environ=environ)
+    assert done.returncode == 0b011, done
+    assert "3 tool calls, 1 blocked" in done.stderr
+
+
+def test_the_agents_version_is_in_the_history(tmp_path: Path) -> None:
+    run("counted", tmp_path)
+    history = subprocess.run(
+        [*LOOPGUARD, "history", "--json"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "stand-in" in history.stdout
+
+
+def test_a_file_that_tightens_holds_at_once(tmp_path: Path) -> None:
+    done = run("tightened", tmp_path)
+    assert done.returncode == 0b001, done
+    assert "loopguard.toml has changed and is in force" in done.stdout
+
+
+def test_a_file_that_loosens_waits_for_the_person(tmp_path: Path) -> None:
+    done = run("loosened", tmp_path)
+    assert done.returncode == 0b011, done
+    assert "loopguard config apply" in done.stdout
+    refused = [
+        line
+        for line in (tmp_path / ".loopguard" / "ledger.jsonl").read_text().splitlines()
+        if '"guard"' in line
+    ]
+    assert [json.loads(line)["record"]["accepted"] for line in refused] == [False]
+
+
+def test_a_person_outside_puts_it_in_force(tmp_path: Path) -> None:
+    (tmp_path / "loopguard.toml").write_text("[guard]\nlocale = 'en'\n")
+    process = subprocess.Popen(
+        command("waiting"), cwd=tmp_path, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stdout
+        assert process.stdout.readline() == "waiting\n"
+        (tmp_path / "loopguard.toml").write_text("[guard]\nmode = 'observe'\n")
+        subprocess.run([*LOOPGUARD, "config", "apply"], cwd=tmp_path, capture_output=True, check=True)
+        status = subprocess.run(
+            [*LOOPGUARD, "status", "--json"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert '"observe"' in status.stdout
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 128 + signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+def test_a_supervisor_that_is_killed_leaves_the_agent_alone(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command("waiting"), cwd=tmp_path, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "waiting\n"
+        process.kill()
+        assert process.stdout.read() == "", "the agent has noticed and ended by itself"
