@@ -313,6 +313,18 @@ class Opened(Protocol):
 
 
 @runtime_checkable
+class Holding(Protocol):
+    """A one-shot agent that our bridge keeps when its turn is over, until nothing more is wanted of it."""
+
+    @property
+    def holding(self) -> bool:
+        """It waits for `release`, or for a prompt."""
+
+    def release(self, end: bool) -> Answer:
+        """Let it go on by itself; ``end``: the run is over, and it shall begin nothing more."""
+
+
+@runtime_checkable
 class Auditing(Protocol):
     """An agent that can verify a goal in a process of its own."""
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from loopguard_cli import __version__
 from loopguard_cli.agents.base import (
-    Adapter,
     BridgeAddress,
     Following,
     Form,
+    Holding,
     Hooked,
     LaunchPlan,
     Opened,
@@ -33,30 +30,23 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.ids import RequestId
 from loopguard_cli.core.records import RunEnded, RunStarted
-from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.errors import UsageError
 from loopguard_cli.runtime import tree
 from loopguard_cli.runtime.bridges import BridgeServer
 from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
-from loopguard_cli.runtime.clock import Clock
 from loopguard_cli.runtime.control_server import ControlServer
-from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.notices import Notices
-from loopguard_cli.runtime.perform import Performer, Store
+from loopguard_cli.runtime.perform import Performer
+from loopguard_cli.runtime.plan import Chore, Plan
 from loopguard_cli.runtime.private import PrivateFolder
 from loopguard_cli.runtime.process import Process, start
-from loopguard_cli.runtime.recording import Recording
-from loopguard_cli.runtime.reload import Reload
 from loopguard_cli.runtime.signals import Signals
-from loopguard_cli.runtime.supervisor import Brain, Supervisor
+from loopguard_cli.runtime.supervisor import Supervisor
 from loopguard_cli.runtime.terminal import Terminal
 
 if TYPE_CHECKING:
     from loopguard_cli.runtime.hooks import HookServer
-
-HELLO_SECONDS = 20.0
-"""Without a hello by then the agent counts as unguarded. OpenCode needs 1 to 7 s."""
 
 LAST_WORDS_SECONDS = 1.0
 """For what a bridge said just before its process ended."""
@@ -68,37 +58,6 @@ GRACE_SECONDS = 3.0
 """Between asking an agent to end and making it."""
 
 _GOAL = RequestId("start.goal")
-
-
-class Chore(NamedTuple):
-    """Something small to be done again and again while the run lasts."""
-
-    seconds: float
-    do: Callable[[], Iterable[Event | Effect]]
-
-
-class Plan(msgspec.Struct, kw_only=True):
-    """What a run is made of. All of it decided before anything is started."""
-
-    run: str
-    adapter: Adapter
-    hub: Brain
-    settings: GuardSettings
-    environ: Mapping[str, str]
-    argv0: str
-    sockets: Path | None
-    """Folder for our sockets; None: loopback ports."""
-    store: Store | None = None
-    recording: Recording | None = None
-    tool_word: str = ""
-    """See `runtime.control_server.ControlServer`."""
-    goals: GoalKeeper | None = None
-    goal: str = ""
-    """A goal to be set before the agent starts, in the grammar of ``/goal set``."""
-    reload: Reload | None = None
-    chores: Sequence[Chore] = ()
-    clock: Clock = msgspec.field(default_factory=Clock)
-    hello_seconds: float = HELLO_SECONDS
 
 
 class Run:
@@ -282,6 +241,8 @@ class Run:
             watchers.append(asyncio.ensure_future(self._dismiss(process)))
         elif launch.form is Form.ONE_SHOT:
             watchers.append(asyncio.ensure_future(self._hurry(process)))
+        if isinstance(self._adapter, Holding):
+            watchers.append(asyncio.ensure_future(self._release(self._adapter)))
         child.poll()
         await child.ended.wait()
         for watcher in watchers:
@@ -345,6 +306,12 @@ class Run:
         await asyncio.sleep(EXIT_SECONDS)
         await process.child.end(GRACE_SECONDS)
 
+    async def _release(self, adapter: Holding) -> None:
+        """An agent that is kept goes on by itself whenever nothing more is wanted of it."""
+        while True:
+            await self._until(lambda: adapter.holding and self._nothing_wanted())
+            self._channels.take(adapter.release(self._performer.ending is not None))
+
     async def _dismiss(self, process: Process) -> None:
         """Let a driven agent go once nobody wants anything more from it."""
         await self._until(lambda: self._done_with(process))
@@ -353,8 +320,10 @@ class Run:
         await process.child.end(GRACE_SECONDS)
 
     def _done_with(self, process: Process) -> bool:
-        ending = self._performer.ending is not None or not self._plan.hub.pending()
-        return bool(self._signalled) or (process.over and ending)
+        return bool(self._signalled) or (process.over and self._nothing_wanted())
+
+    def _nothing_wanted(self) -> bool:
+        return self._performer.ending is not None or not self._plan.hub.pending()
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
@@ -388,18 +357,3 @@ class Run:
         self._terminal.close()
         self._notices.finish(guarded=self._guarded)
         self._signals.close()
-
-
-def nested_in(environ: Mapping[str, str]) -> str:
-    """The run this process is inside of, empty if none: a mark alone could be a leftover."""
-    run, _, pid = environ.get(tree.MARK, "").rpartition(":")
-    if not run or not pid.isdigit():
-        return ""
-    from loopguard_cli.runtime.peers import descends
-
-    return run if descends(os.getpid(), int(pid)) else ""
-
-
-def replace_by(argv: Sequence[str]) -> None:
-    """Become the agent, unsupervised by us. Raises OSError."""
-    os.execvp(argv[0], list(argv))

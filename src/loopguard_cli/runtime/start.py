@@ -23,9 +23,11 @@ from loopguard_cli.errors import AgentNotExecutable, AgentNotFound
 from loopguard_cli.runtime import mcp
 from loopguard_cli.runtime.assemble import make_hub
 from loopguard_cli.runtime.clock import Clock
-from loopguard_cli.runtime.driver import Chore, Plan, Run, nested_in, replace_by
+from loopguard_cli.runtime.driver import Run
 from loopguard_cli.runtime.goals import GoalKeeper
+from loopguard_cli.runtime.nesting import nested_in, replace_by
 from loopguard_cli.runtime.notices import write
+from loopguard_cli.runtime.plan import Chore, Plan
 from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import LOOK_SECONDS, Reload
 from loopguard_cli.store import runs

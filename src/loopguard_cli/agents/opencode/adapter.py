@@ -30,6 +30,7 @@ from loopguard_cli.agents.opencode.protocol import (
     Surface,
     UserMessage,
 )
+from loopguard_cli.agents.opencode.rendering import readable, rendered
 from loopguard_cli.agents.opencode.settling import SETTLED, Pending
 from loopguard_cli.agents.tools import AgentTool, SlashCommand, slash
 from loopguard_cli.core import events
@@ -138,7 +139,7 @@ class OpenCode:
     def _boot(self, address: BridgeAddress) -> dict[str, Any]:
         return {
             **msgspec.to_builtins(address),
-            "tools": [_rendered(tool) for tool in self._tools.values()],
+            "tools": [rendered(tool) for tool in self._tools.values()],
             "commands": [msgspec.to_builtins(command) for command in self._commands],
         }
 
@@ -245,7 +246,7 @@ class OpenCode:
             case AnswerGate():
                 return self._answer(effect.request, allow=effect.allow, text=effect.text)
             case Respond():
-                return self._answer(effect.request, ok=effect.ok, text=_readable(effect))
+                return self._answer(effect.request, ok=effect.ok, text=readable(effect))
             case SetContext():
                 self._contexts[effect.session] = effect
             case Tell() if not self.capabilities.screen:
@@ -328,28 +329,3 @@ def capabilities(form: Form) -> Capabilities:
             return _BRIDGED
         case _:
             return Capabilities()
-
-
-def _rendered(tool: AgentTool) -> dict[str, Any]:
-    """A tool as the bridge registers it. OpenCode requires every argument, so optional ones may be null."""
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "args": {n: _nullable(s) if n in tool.optional else s for n, s in tool.args.items()},
-        "patience_ms": int(tool.patience * 1000),
-    }
-
-
-def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    said = schema.get("description", "")
-    nullable = {**schema, "type": [schema["type"], "null"], "description": f"{said} May be null.".lstrip()}
-    if "enum" in schema:
-        nullable["enum"] = [*schema["enum"], None]
-    return nullable
-
-
-def _readable(answer: Respond) -> str:
-    """An answer as text, for a model or a toast."""
-    if answer.text or not answer.data:
-        return answer.text or answer.code
-    return "\n".join(f"{name}: {msgspec.json.encode(value).decode()}" for name, value in answer.data.items())
