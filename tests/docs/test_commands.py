@@ -41,7 +41,7 @@ _INLINE = re.compile(r"`(loopguard [^`]+)`")
 _FINE = {ExitCode.OK, ExitCode.FAILED, ExitCode.GOAL_LIMIT}
 """1: there is no live run to ask. 82: the stand-in does not finish the goal. Both are answers."""
 _MENTION = re.compile(
-    r"missing (argument|parameter)|no agent given|requires an argument|no run and no session"
+    r"missing (argument|parameter|command)|no agent given|requires an argument|no run and no session"
 )
 """What a command says of which a text only gives the name."""
 
@@ -78,6 +78,9 @@ def place(tmp_path: Path, model: ScriptedModel) -> sandbox.Sandbox:
     """Home, project and programs; the project has what the pages take for granted."""
     box = sandbox.Sandbox(tmp_path, model.url)
     (box.project / ".git").mkdir()
+    settings = box.home / ".config" / "loopguard" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[goal]\nmax_turns = 1\n")  # the stand-in never finishes one
     (box.project / "traces").mkdir()
     (box.project / "traces" / "a.jsonl").write_text(TRACE)
     (box.project / "opencode.json").write_text('{"plugin": ["opencode-infinity-loop-guard"]}')
@@ -113,12 +116,15 @@ def run(line: str, box: sandbox.Sandbox) -> tuple[int, str]:
             process.terminate()
             process.wait()
             return 0, ""
-        errors = process.communicate(timeout=60)[1]
+        try:
+            errors = process.communicate(timeout=60)[1]
+        finally:
+            process.terminate()
         return process.returncode, errors
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_line_works_as_it_stands(page: Path, place: sandbox.Sandbox) -> None:
     failed, text = [], page.read_text(encoding="utf-8")
