@@ -90,6 +90,13 @@ AGENTS: dict[str, Known] = {
         "@anthropic-ai/claude-code",
     ),
     "codex": _known("Codex", "codex", "0.171.0", "codex codex.js", "@openai/codex"),
+    "pi": _known(
+        "pi",
+        "pi",
+        "1.6.0",
+        "pi",
+        "@earendil-works/pi-coding-agent @mariozechner/pi-coding-agent",
+    ),
     "acp": _known("Agent Client Protocol", "acp", "1", "claude-agent-acp codex-acp pi-acp"),
 }
 
