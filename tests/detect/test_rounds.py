@@ -229,6 +229,20 @@ def test_hurried_polls_are_a_nudge_then_refused(sitting: Sitting) -> None:
     assert first(said, BLOCK) == 20
 
 
+def test_asking_at_once_again_how_things_stand_is_not_waiting(sitting: Sitting) -> None:
+    """The smoke test of the infinity guard: nothing is under way, and no time was let pass."""
+    said = [sitting.call("telegram_status", {}, "not connected") for _ in range(3)]
+    assert said == [ALLOW, ALLOW, BLOCK]
+
+
+def test_asking_again_after_a_while_is_waiting(sitting: Sitting) -> None:
+    said = []
+    for _ in range(4):
+        sitting.now += 5
+        said.append(sitting.call("telegram_status", {}, "not connected"))
+    assert said == [ALLOW] * 4
+
+
 def test_growing_pauses_are_never_a_loop(sitting: Sitting) -> None:
     said = []
     for n in range(30):

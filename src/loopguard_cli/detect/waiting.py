@@ -22,6 +22,9 @@ from loopguard_cli.detect.tools import Kind
 QUICK, SLOW = 10.0, 60.0
 """Seconds between polls: below the first it hurries, above the second it takes its time."""
 
+HURRIED = 5.0
+"""Seconds: whoever asks again within them, after an answer that promises nothing, does not wait."""
+
 POLLS_QUICK, POLLS_PACED, POLLS_SLOW = 10, 20, 60
 """Unchanged polls at such a pace before the agent is asked whether it makes sense."""
 
@@ -30,9 +33,16 @@ KEPT = 128
 
 def is_waiting(call: Call, line: Line) -> bool:
     """``call`` is part of waiting, as far as it and the earlier answers of its kind tell."""
-    if call.kind is Kind.WAIT:
-        return True
     last = line.last
+    if call.kind is Kind.WAIT:
+        return not (
+            last is not None
+            and line.degree is Sameness.EQUAL
+            and not last.pending
+            and not call.pauses
+            and call.waits == last.waits
+            and call.asked_at - last.asked_at < HURRIED
+        )
     if last is not None and call.waits > last.waits and call.kind is not Kind.EDIT:
         # It was slept in between: a retry that takes its time.
         return True
