@@ -108,3 +108,18 @@ def test_goals_of_the_replaced_plugin_are_imported_paused(goal, project: Path) -
     assert goal("import").startswith("Imported: 1 goal, 0 results, 1 session.")
     assert "paused" in goal("status")
     assert state.exists()
+
+
+def test_proof_and_limits_go_with_every_goal_of_a_sequence(goal, project: Path) -> None:  # type: ignore[no-untyped-def]
+    goal("sequence", "saw", "glue", "--check", "make test", "--max-duration-ms", "90000", "--mode", "ordered")
+    book = stored_goals(project / ".loopguard").books()[""]  # type: ignore[index]
+    assert [g.objective for g in book.goals] == ["saw", "glue"]
+    assert {(g.checks[0].command, g.limits.seconds, g.mode.value) for g in book.goals} == {
+        ("make test", 90.0, "ordered")
+    }
+
+
+@pytest.mark.parametrize("verb", ["set", "add", "edit", "sequence", "focus", "resume", "complete", "block"])
+def test_help_shows_an_example_that_is_understood(goal, verb: str) -> None:  # type: ignore[no-untyped-def]
+    shown = goal(verb, "--help")
+    assert f"  loopguard goal {verb}" in shown.partition("Examples:")[2]

@@ -8,6 +8,27 @@ from typing import Annotated, Any
 import typer
 
 from loopguard_cli.cli import live
+from loopguard_cli.cli.goal_options import (
+    Budget,
+    Check,
+    CheckTimeout,
+    Constraints,
+    Cooldown,
+    Cost,
+    LowOutput,
+    LowTurns,
+    MaxDuration,
+    MaxMinutes,
+    MaxTurns,
+    Mode,
+    Session,
+    Success,
+    TalkTurns,
+    TotalTokens,
+    Words,
+    as_text,
+)
+from loopguard_cli.cli.lazy import epilog
 
 EXAMPLES = (
     'loopguard goal set "make the tests pass" --check "make test"',
@@ -41,91 +62,6 @@ def _numbers(incomplete: str) -> list[tuple[str, str]]:
     return [(str(n), goal.objective[:60]) for n, goal in numbered if str(n).startswith(incomplete)]
 
 
-Words = Annotated[
-    list[str], typer.Argument(metavar="OBJECTIVE", help="What is to be achieved.", show_default=False)
-]
-MaxTurns = Annotated[
-    str, typer.Option("--max-turns", metavar="N", help="Continuations at most.", show_default=False)
-]
-MaxMinutes = Annotated[
-    str, typer.Option("--max-minutes", metavar="N", help="Minutes in force at most.", show_default=False)
-]
-Budget = Annotated[
-    str,
-    typer.Option(
-        "--budget",
-        "--max-tokens",
-        metavar="N[k|m]",
-        help="Tokens of one request at most: 150k.",
-        show_default=False,
-    ),
-]
-TotalTokens = Annotated[
-    str,
-    typer.Option(
-        "--max-total-tokens", metavar="N[k|m]", help="Tokens of all requests together.", show_default=False
-    ),
-]
-Cost = Annotated[
-    str, typer.Option("--max-cost", metavar="USD", help="Cost of all requests together.", show_default=False)
-]
-Cooldown = Annotated[
-    str,
-    typer.Option("--cooldown-ms", metavar="N", help="Least time between continuations.", show_default=False),
-]
-LowOutput = Annotated[
-    str,
-    typer.Option(
-        "--no-progress-threshold", metavar="N", help="Fewer output tokens are a low turn.", show_default=False
-    ),
-]
-LowTurns = Annotated[
-    str,
-    typer.Option(
-        "--no-progress-turns", metavar="N", help="Low turns in a row until it pauses.", show_default=False
-    ),
-]
-TalkTurns = Annotated[
-    str,
-    typer.Option(
-        "--no-tool-turns", metavar="N", help="Turns without tools until it pauses.", show_default=False
-    ),
-]
-Success = Annotated[
-    str,
-    typer.Option(
-        "--success", "--success-criteria", metavar="TEXT", help="When it counts as done.", show_default=False
-    ),
-]
-Constraints = Annotated[
-    str,
-    typer.Option(
-        "--constraints", "--non-goals", metavar="TEXT", help="What must not be done.", show_default=False
-    ),
-]
-Mode = Annotated[
-    str,
-    typer.Option(
-        "--mode", metavar="MODE", help="normal, or ordered: one step after the other.", show_default=False
-    ),
-]
-Check = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--check", metavar="CMD", help="Command that must succeed at the end; repeatable.", show_default=False
-    ),
-]
-CheckTimeout = Annotated[
-    str, typer.Option("--check-timeout", metavar="SECONDS", help="For all checks.", show_default=False)
-]
-Session = Annotated[
-    str,
-    typer.Option(
-        "--session", metavar="ID", help="Session of the agent; else the one last used.", show_default=False
-    ),
-]
-
-
 Run = live.RunOption
 Json = live.JsonOption
 
@@ -146,21 +82,19 @@ def _ask(verb: str, text: str, run: str, session: str, as_json: bool) -> None:
         typer.echo(answer.text)
 
 
-def as_text(words: list[str] | None, options: dict[str, Any]) -> str:
-    """The command in the grammar that slash command and tools share."""
-    from loopguard_cli.goal.words import quote
-
-    objective = " ".join(words or ()).strip()
-    parts = [quote(objective)] if objective else []
-    for name, value in options.items():
-        values = value if isinstance(value, list) else [value] if value else []
-        parts += [f"--{name.replace('_', '-')}={quote(str(item))}" for item in values]
-    return " ".join(parts)
-
-
-@app.command("set", short_help="Set a goal; it replaces the one in focus.")
+@app.command(
+    "set",
+    short_help="Set a goal; it replaces the one in focus.",
+    epilog=epilog(
+        (
+            'loopguard goal set "make the tests pass" --check "make test"',
+            'loopguard goal set "port the CLI" --success "same output" --max-turns 30 --budget 300k',
+        )
+    ),
+)
 def set_goal(
-    objective: Words, max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    objective: Words, max_turns: MaxTurns = "", max_minutes: MaxMinutes = "",
+    max_duration_ms: MaxDuration = "", budget: Budget = "",
     max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
     no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
     success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
@@ -170,9 +104,14 @@ def set_goal(
     _ask("set", as_text(objective, _flags(locals())), run, session, as_json)
 
 
-@app.command("add", short_help="Set a goal and keep the present one in the background.")
+@app.command(
+    "add",
+    short_help="Set a goal and keep the present one in the background.",
+    epilog=epilog(('loopguard goal add "update the manual" --max-minutes 20',)),
+)
 def add(
-    objective: Words, max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    objective: Words, max_turns: MaxTurns = "", max_minutes: MaxMinutes = "",
+    max_duration_ms: MaxDuration = "", budget: Budget = "",
     max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
     no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
     success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
@@ -182,12 +121,22 @@ def add(
     _ask("add", as_text(objective, _flags(locals())), run, session, as_json)
 
 
-@app.command("edit", short_help="Change the objective or the limits; what was used is kept.")
+@app.command(
+    "edit",
+    short_help="Change the objective or the limits; what was used is kept.",
+    epilog=epilog(
+        (
+            'loopguard goal edit "make the tests pass on Python 3.13, too"',
+            "loopguard goal edit --max-turns 40",
+        )
+    ),
+)
 def edit(
     objective: Annotated[
         list[str] | None, typer.Argument(metavar="OBJECTIVE", help="The new objective.", show_default=False)
     ] = None,
-    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "",
+    max_duration_ms: MaxDuration = "", budget: Budget = "",
     max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
     no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
     success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
@@ -197,20 +146,33 @@ def edit(
     _ask("edit", as_text(objective, _flags(locals())), run, session, as_json)
 
 
-@app.command("sequence", short_help="Set several goals that run one after the other.")
+@app.command(
+    "sequence",
+    short_help="Set several goals that run one after the other.",
+    epilog=epilog(('loopguard goal sequence "build the parser" "write the tests" "ship it" --max-turns 20',)),
+)
 def sequence(
     objectives: Annotated[
         list[str], typer.Argument(metavar="OBJECTIVE...", help="One each.", show_default=False)
     ],
-    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
-    run: Run = "", session: Session = "", as_json: Json = False,
+    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", max_duration_ms: MaxDuration = "",
+    budget: Budget = "", max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
+    no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
+    success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
+    check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Set several goals that run one after the other. They replace all goals of the session."""
-    flags = {"max_turns": max_turns, "max_minutes": max_minutes, "budget": budget}
-    _ask("sequence", "\n".join([*objectives, as_text(None, flags)]), run, session, as_json)
+    """Set several goals that run one after the other. They replace all goals of the session.
+
+    The options hold for each of them.
+    """
+    _ask("sequence", "\n".join([*objectives, as_text(None, _flags(locals()))]), run, session, as_json)
 
 
-@app.command("focus", short_help="Turn to another goal.")
+@app.command(
+    "focus",
+    short_help="Turn to another goal.",
+    epilog=epilog(("loopguard goal focus 2",)),
+)
 def focus(
     goal: Annotated[
         str, typer.Argument(metavar="NUMBER|ID", help="As 'list' shows it.", autocompletion=_numbers)
@@ -227,9 +189,19 @@ def pause(run: Run = "", session: Session = "", as_json: Json = False) -> None:
     _ask("pause", "", run, session, as_json)
 
 
-@app.command("resume", short_help="Go on with a stopped goal, with a fresh budget.")
+@app.command(
+    "resume",
+    short_help="Go on with a stopped goal, with a fresh budget.",
+    epilog=epilog(
+        (
+            "loopguard goal resume",
+            "loopguard goal resume --max-minutes 60 --max-cost 5",
+        )
+    ),
+)
 def resume(
-    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", budget: Budget = "",
+    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "",
+    max_duration_ms: MaxDuration = "", budget: Budget = "",
     max_total_tokens: TotalTokens = "", max_cost: Cost = "",
     run: Run = "", session: Session = "", as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -249,7 +221,16 @@ def list_goals(run: Run = "", session: Session = "", as_json: Json = False) -> N
     _ask("list", "", run, session, as_json)
 
 
-@app.command("status", short_help="Show how the goal in focus stands.")
+@app.command(
+    "status",
+    short_help="Show how the goal in focus stands.",
+    epilog=epilog(
+        (
+            "loopguard goal status",
+            "loopguard goal status --json",
+        )
+    ),
+)
 def status(run: Run = "", session: Session = "", as_json: Json = False) -> None:
     """Show how the goal in focus stands, or the result of the last one."""
     _ask("status", "", run, session, as_json)
@@ -261,7 +242,11 @@ def history(run: Run = "", session: Session = "", as_json: Json = False) -> None
     _ask("history", "", run, session, as_json)
 
 
-@app.command("complete", short_help="Declare the goal in focus achieved.")
+@app.command(
+    "complete",
+    short_help="Declare the goal in focus achieved.",
+    epilog=epilog(('loopguard goal complete "looked at it myself"',)),
+)
 def complete(
     evidence: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT", help="What shows it.", show_default=False)
@@ -272,7 +257,11 @@ def complete(
     _ask("complete", " ".join(evidence or ()), run, session, as_json)
 
 
-@app.command("block", short_help="Stop the goal in focus because of an obstacle.")
+@app.command(
+    "block",
+    short_help="Stop the goal in focus because of an obstacle.",
+    epilog=epilog(('loopguard goal block "the licence key is missing"',)),
+)
 def block(
     obstacle: Annotated[list[str], typer.Argument(metavar="TEXT", help="The obstacle.", show_default=False)],
     run: Run = "", session: Session = "", as_json: Json = False,
@@ -281,7 +270,16 @@ def block(
     _ask("block", " ".join(obstacle), run, session, as_json)
 
 
-@app.command("import", short_help="Take over goals of the OpenCode goal plugin.")
+@app.command(
+    "import",
+    short_help="Take over goals of the OpenCode goal plugin.",
+    epilog=epilog(
+        (
+            "loopguard goal import",
+            "loopguard goal import ~/.local/share/goals.json --session ses_1",
+        )
+    ),
+)
 def import_goals(
     file: Annotated[
         Path | None,
@@ -325,7 +323,7 @@ def import_goals(
         typer.echo(f"Not valid and left out: {done.skipped}.")
 
 
-_NO_FLAGS = frozenset({"objective", "run", "session", "as_json"})
+_NO_FLAGS = frozenset({"objective", "objectives", "run", "session", "as_json"})
 
 
 def _flags(values: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from loopguard_cli.cli.commands import goal as goals
+from loopguard_cli.cli import goal_options as goals
 from loopguard_cli.core.settings import Mode, Permissions, Preset
 
 CONTEXT = {"allow_interspersed_args": False}
