@@ -16,8 +16,8 @@ from loopguard_cli.testing.script import Call, Reply, Usage
 _REMINDER = "<system-reminder>"
 """What Claude Code adds to a message of the person or to a result, in a block of its own."""
 
-_NOTIFICATION = "<task-notification>"
-"""A reminder with one of these begins a turn, like a message of the person."""
+_PROMPTS = ("<task-notification>", "Stop hook additional context: ")
+"""A reminder with one of these is what a turn begins or goes on with, like a message of the person."""
 
 _SIGNATURE = "c2lnbmVk"
 """Behind reasoning; nobody checks it here."""
@@ -81,7 +81,7 @@ def _messages(given: _Message) -> Iterator[Message]:
 
 
 def _is_reminder(text: str) -> bool:
-    return text.lstrip().startswith(_REMINDER) and _NOTIFICATION not in text
+    return text.lstrip().startswith(_REMINDER) and not any(mark in text for mark in _PROMPTS)
 
 
 def _calls(content: str | list[dict[str, Any]]) -> Iterator[ToolCall]:

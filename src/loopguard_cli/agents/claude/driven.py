@@ -6,7 +6,6 @@ are answered and tools are served on the same two pipes, so nothing has to be pu
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,20 +24,20 @@ from loopguard_cli.agents.base import (
 )
 from loopguard_cli.agents.claude import auditing, reading
 from loopguard_cli.agents.claude.calls import Calls
-from loopguard_cli.agents.claude.control import Control, user
+from loopguard_cli.agents.claude.control import Control
 from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.claude.invocation import Invocation
 from loopguard_cli.agents.claude.printed import Printed
 from loopguard_cli.agents.claude.replies import Replies
 from loopguard_cli.agents.claude.sessions import Sessions
 from loopguard_cli.agents.claude.toolserver import NAME, Said, ToolServer
+from loopguard_cli.agents.claude.turns import Part, Turns
 from loopguard_cli.agents.tools import SlashCommand
 from loopguard_cli.core.effects import (
     Abort,
     AnswerGate,
     Effect,
     Prompt,
-    Purpose,
     ReadSession,
     Respond,
     RunAudit,
@@ -47,7 +46,6 @@ from loopguard_cli.core.effects import (
 )
 from loopguard_cli.core.events import (
     AgentConnected,
-    AgentError,
     AgentExited,
     Asked,
     Compacted,
@@ -55,13 +53,9 @@ from loopguard_cli.core.events import (
     EffectSettled,
     Event,
     Origin,
-    SessionRead,
-    Status,
-    StatusChanged,
     Unparsed,
-    UserSpoke,
 )
-from loopguard_cli.core.ids import NO_SESSION, EffectId, MessageId, SessionId
+from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.errors import UsageError
 
@@ -92,19 +86,7 @@ _CHATTER = {
     "streamlined_tool_use_summary", "tool_progress", "tool_use_summary",
 }  # fmt: skip
 """Messages that say nothing about what the agent does."""
-_NO_EFFECT = EffectId("")
 _NO_PROMPT = "Error: Input must be provided either through stdin or as a prompt argument when using --print\n"
-
-Part = Outgoing | Event
-
-
-class _Turn:
-    """From a prompt to its result. ``message``: the uuid of the prompt; empty if it began by itself."""
-
-    def __init__(self, message: MessageId, origin: Origin, effect: EffectId, text: str) -> None:
-        self.message, self.origin, self.effect, self.text = message, origin, effect, text
-        self.started = not message
-        self.aborted = False
 
 
 class Driven:
@@ -117,7 +99,6 @@ class Driven:
     capabilities = CAPABILITIES
 
     def __init__(self, setup: Setup, invocation: Invocation) -> None:
-        self.session = NO_SESSION
         self.finished = False
         self.opening = ""
         self._invocation = invocation
@@ -128,13 +109,8 @@ class Driven:
         self._sessions = Sessions(setup.directory)
         self._gate = Gate(self._calls, lambda ref, body: self._control.answer(str(ref), body or {}))
         self._tools = ToolServer(setup.tools)
-        self._turn: _Turn | None = None
-        self._origin = Origin.PERSON
+        self._turns = Turns(self._control, self._replies, self._gate)
         self._prompted = False
-        self._prompts = 0
-        self._aborts: list[Abort] = []
-        self._tasks: set[str] = set()
-        """Sub-agents that work in the background: their reports begin turns."""
         self._status = 0
 
     # --- launching ---------------------------------------------------------------------------
@@ -164,8 +140,12 @@ class Driven:
     # --- the conversation --------------------------------------------------------------------
 
     @property
+    def session(self) -> SessionId:
+        return self._turns.session
+
+    @property
     def waiting(self) -> bool:
-        return self._prompted and self._turn is None and not self._tasks
+        return self._prompted and not self._turns.busy
 
     def began(self) -> Answer:
         return answer([self._control.initialize(self._initialized, HOOKS)])
@@ -180,7 +160,7 @@ class Driven:
         return Answer()
 
     def interrupted(self) -> Answer:
-        return answer(self._interrupt())
+        return answer(self._turns.interrupt())
 
     def concluded(self) -> Answer:
         return answer(self._printed.conclude())
@@ -189,11 +169,7 @@ class Driven:
         return answer(self._carry_out(effect))
 
     def exited(self, code: int) -> Sequence[Event]:
-        said: list[Event] = []
-        if self._turn is not None:
-            said += [part for part in self._over("exited", aborted=True) if isinstance(part, Event)]
-        said += self._gate.close()
-        return [*said, AgentExited(code=code or self._status)]
+        return [*self._turns.exited(), *self._gate.close(), AgentExited(code=code or self._status)]
 
     # --- what the agent says -----------------------------------------------------------------
 
@@ -201,7 +177,7 @@ class Driven:
         yield from self._printed.take(message)
         session = reading.session_of(message)
         if session:
-            self.session = self.session or session
+            self._turns.session = self._turns.session or session
             yield from self._sessions.see(session)
         match reading.text(message, "type"):
             case "control_request":
@@ -219,9 +195,10 @@ class Driven:
             case "user":
                 yield from self._user(session, message)
             case "result":
-                yield from self._result(message)
+                self._status = int(reading.at(message, "is_error") is True)
+                yield from self._turns.result(message)
             case "command_lifecycle":
-                yield from self._lifecycle(message)
+                yield from self._turns.lifecycle(message)
             case "system":
                 yield from self._system(session, message)
             case kind:
@@ -271,36 +248,23 @@ class Driven:
         return self._control.answer(str(said.ref), {"mcp_response": message})
 
     def _user(self, session: SessionId, message: dict[str, Any]) -> Iterator[Part]:
-        cancelling = self._turn is not None and self._turn.aborted
         for block in reading.blocks(reading.record(message, "message")):
             if reading.text(block, "type") == "tool_result":
-                yield from self._calls.result(block, cancelled=cancelling)
+                yield from self._calls.result(block, cancelled=self._turns.aborting)
             elif reading.agent_of(session) and reading.text(block, "text").startswith(reading.INTERRUPTED):
                 yield from self._sessions.interrupted(session, self._replies)
 
     def _system(self, session: SessionId, message: dict[str, Any]) -> Iterator[Part]:
         match reading.text(message, "subtype"):
             case "init":
-                if self._turn is None:  # it began by itself, with the report of a sub-agent
-                    yield from self._begin(_Turn(MessageId(""), Origin.HOST, _NO_EFFECT, ""))
+                yield from self._turns.began_by_itself()
             case "background_tasks_changed":
-                before = self._tasks
-                self._tasks = {
-                    reading.text(task, "task_id")
-                    for task in reading.listed(message, "tasks")
-                    if "agent" in reading.text(task, "task_type")
-                }
-                for task in before - self._tasks:
-                    child = SessionId(f"{self.session}/{task}")
-                    yield from self._replies.finish(child)
-                    yield StatusChanged(session=child, status=Status.IDLE)
+                yield from self._turns.tasks(message)
             case "compact_boundary" if session:
                 self._gate.forgotten(session)
                 yield Compacted(session=session)
             case _:
                 pass
-
-    # --- turns -------------------------------------------------------------------------------
 
     def _typed(self, text: str) -> Iterator[Part]:
         if self._prompted:
@@ -311,76 +275,7 @@ class Driven:
             self.finished, self._status = True, 1
             yield Shown(kind=Show.ERR, text=_NO_PROMPT)
             return
-        yield from self._send(prompt, Origin.PERSON)
-
-    def _send(self, text: str, origin: Origin, effect: EffectId = _NO_EFFECT) -> Iterator[Part]:
-        self._prompts += 1
-        name = uuid.uuid5(uuid.NAMESPACE_URL, f"loopguard:{self._prompts}:{effect}")
-        yield user(text, str(name))
-        yield from self._begin(_Turn(MessageId(str(name)), origin, effect, text))
-
-    def _begin(self, turn: _Turn) -> Iterator[Event]:
-        self._turn, self._origin = turn, turn.origin
-        if self.session:
-            self._replies.asked(self.session, turn.message)
-            yield StatusChanged(session=self.session, status=Status.BUSY)
-
-    def _lifecycle(self, message: dict[str, Any]) -> Iterator[Event]:
-        turn = self._turn
-        if turn is None or turn.started or reading.text(message, "command_uuid") != turn.message:
-            return
-        if reading.text(message, "state") == "started":
-            turn.started = True
-            self._replies.asked(self.session, turn.message)
-            if turn.effect:
-                yield EffectSettled(session=self.session, effect=turn.effect, ok=True)
-            yield UserSpoke(
-                session=self.session,
-                message=turn.message,
-                origin=turn.origin,
-                effect=turn.effect,
-                text=turn.text,
-            )
-            yield StatusChanged(session=self.session, status=Status.BUSY)
-
-    def _result(self, message: dict[str, Any]) -> Iterator[Part]:
-        reason = reading.text(message, "terminal_reason") or reading.text(message, "subtype")
-        failed = reading.at(message, "is_error") is True
-        self._status = int(failed)
-        failure = ""
-        if failed and not reason.startswith("aborted"):
-            failure = reading.text(message, "result") or reason
-        yield from self._over(reason, aborted=reason.startswith("aborted"), failure=failure)
-
-    def _over(self, reason: str, *, aborted: bool, failure: str = "") -> Iterator[Event]:
-        turn, self._turn = self._turn, None
-        newest = self._replies.newest(self.session)
-        finished = list(self._replies.finish(self.session, reason, aborted=aborted))
-        yield from finished
-        if failure:
-            yield AgentError(session=self.session, message=newest, name=reason, text=failure)
-        elif aborted and not finished:
-            yield AgentError(session=self.session, message=newest, name=reason, aborted=True)
-        yield from self._gate.idle(self.session)
-        if turn is not None and turn.effect and not turn.started:
-            yield EffectSettled(session=self.session, effect=turn.effect, ok=False, error=reason)
-        yield from self._settle_aborts()
-        if not self._tasks:
-            yield StatusChanged(session=self.session, status=Status.IDLE)
-
-    def _interrupt(self) -> Iterator[Part]:
-        if self._turn is not None and not self._turn.aborted:
-            self._turn.aborted = True
-            yield self._control.request(self._interrupted_by_us, subtype="interrupt")
-
-    def _interrupted_by_us(self, error: str) -> Iterator[Part]:
-        if error:
-            yield from self._settle_aborts(error)
-
-    def _settle_aborts(self, error: str = "") -> Iterator[Event]:
-        aborts, self._aborts = self._aborts, []
-        for abort in aborts:
-            yield EffectSettled(session=abort.session, effect=abort.effect, ok=not error, error=error)
+        yield from self._turns.send(prompt, Origin.PERSON)
 
     # --- what we want from it ----------------------------------------------------------------
 
@@ -393,53 +288,13 @@ class Driven:
             case Respond() if (said := self._tools.respond(effect)) is not None:
                 yield self._served(said)
             case Abort():
-                yield from self._abort(effect)
+                yield from self._turns.abort(effect)
             case ReadSession():
-                yield self._read(effect)
-            case Prompt(purpose=Purpose.NUDGE) if self._turn is not None:
-                yield from self._gate.hint(effect)
+                yield self._turns.read(effect)
             case Prompt():
-                yield from self._prompt(effect)
+                yield from self._turns.prompt(effect)
             case Trim():
                 error = "the history of this agent cannot be changed"
                 yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
             case _:
                 pass
-
-    def _abort(self, effect: Abort) -> Iterator[Part]:
-        if task := reading.agent_of(effect.session):
-
-            def stopped(error: str) -> Iterator[Part]:
-                yield EffectSettled(session=effect.session, effect=effect.effect, ok=not error, error=error)
-
-            yield self._control.request(stopped, subtype="stop_task", task_id=task)
-        elif self._turn is None:
-            yield EffectSettled(session=effect.session, effect=effect.effect, ok=True)
-        else:
-            self._aborts.append(effect)
-            yield from self._interrupt()
-
-    def _read(self, effect: ReadSession) -> SessionRead:
-        busy = self._turn is not None or bool(self._tasks)
-        return SessionRead(
-            session=effect.session,
-            effect=effect.effect,
-            ok=True,
-            status=Status.BUSY if busy else Status.IDLE,
-            newest_assistant=self._replies.newest(effect.session),
-            newest_user=self._replies.answers(effect.session),
-            newest_user_origin=self._origin,
-        )
-
-    def _prompt(self, effect: Prompt) -> Iterator[Part]:
-        error = ""
-        if effect.purpose is Purpose.NUDGE:
-            error = "no turn runs that could take a hint"
-        elif not self.session or effect.session != self.session:
-            error = "there is no such session"
-        elif self._turn is not None:
-            error = "a turn is running"
-        if error:
-            yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
-        else:
-            yield from self._send(effect.text, Origin.LOOPGUARD, effect.effect)

@@ -20,7 +20,6 @@ from loopguard_cli.agents.base import (
     Hello,
     HookCall,
     HookReply,
-    Keys,
     LaunchPlan,
     Outgoing,
     Setup,
@@ -35,6 +34,7 @@ from loopguard_cli.agents.claude.journal import Journal
 from loopguard_cli.agents.claude.pushing import Pushing
 from loopguard_cli.agents.claude.replies import Replies
 from loopguard_cli.agents.claude.sessions import Sessions
+from loopguard_cli.agents.claude.talk import Part, Talk, settled
 from loopguard_cli.agents.claude.toolserver import Said, ToolServer, readable
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.tools import slash
@@ -44,7 +44,6 @@ from loopguard_cli.core.effects import (
     CancelEffect,
     Effect,
     Prompt,
-    Purpose,
     ReadSession,
     Respond,
     RunAudit,
@@ -54,20 +53,15 @@ from loopguard_cli.core.effects import (
 )
 from loopguard_cli.core.events import (
     AgentConnected,
-    AgentError,
     AgentExited,
     Asked,
     CompactionStarting,
-    EffectSettled,
     Event,
-    Origin,
-    SessionRead,
     Status,
     StatusChanged,
     Surface,
-    UserSpoke,
 )
-from loopguard_cli.core.ids import EffectId, MessageId, RequestId, SessionId
+from loopguard_cli.core.ids import RequestId, SessionId
 from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.errors import UsageError
 
@@ -89,26 +83,11 @@ SCREEN = msgspec.structs.replace(_HOOKED, reasoning=True, abort=True, usage=True
 HOSTED = msgspec.structs.replace(_HOOKED, reasoning=True, usage=True)
 """Without a terminal there is nothing that could interrupt it."""
 
-_ESCAPE = b"\x1b"
 _HOOKLESS = "--bare and --safe-mode switch all hooks off, so this session runs UNGUARDED"
 _ELSEWHERE = "this session runs in another process than the one started here, so it is not guarded"
 _NOT_UNDERSTOOD = (
     "an option is unknown to loopguard, so print mode is left as typed: it cannot be interrupted"
 )
-_NOTIFICATION = "<task-notification>"
-
-Part = Outgoing | Event
-
-
-class _Session:
-    """The state of one session."""
-
-    __slots__ = ("busy", "newest", "origin")
-
-    def __init__(self) -> None:
-        self.busy = False
-        self.newest = MessageId("")
-        self.origin = Origin.PERSON
 
 
 class Interactive:
@@ -128,14 +107,14 @@ class Interactive:
         self._replies = Replies(self._calls)
         self._journal = Journal(self._calls, self._replies)
         self._known = Sessions(setup.directory)
-        self._sessions: Recent[SessionId, _Session] = Recent(SESSIONS)
         self._gate = Gate(self._calls, self._reply)
-        self._pushing = Pushing()
+        self._talk = Talk(self._replies, self._gate, interrupts=self._screen)
         self._tools = ToolServer(setup.tools)
         self._connected = False
+        self._awaited = False
+        """The command line holds a prompt, which has not come yet."""
         self._asked: Recent[RequestId, int] = Recent(SESSIONS)
         """Slash commands that wait for their answer, and the calls of the hook that wait with them."""
-        self._aborts: list[Abort] = []
         self._notices: list[str] = []
         self._numbers = 0
 
@@ -150,8 +129,9 @@ class Interactive:
         if asked.hookless:
             return LaunchPlan(argv=asked.argv, form=asked.form, bridged=False, remarks=(_HOOKLESS,))
         if (cap := environ.get(CAP, "")).isdecimal():
-            self._pushing = Pushing(int(cap))
+            self._talk.pushing = Pushing(int(cap))
         opening = (self.opening,) if self.opening and not asked.prompt and self._screen else ()
+        self._awaited = bool(opening or asked.prompt)
         return LaunchPlan(
             # The prompt first: behind an option that takes several values it would be one of them.
             argv=(
@@ -182,10 +162,7 @@ class Interactive:
         return ()
 
     def exited(self, code: int) -> Sequence[Event]:
-        error = "the agent has exited"
-        said: list[Event] = [*self._gate.close(), *self._settle_aborts()]
-        said += [_failed(p.session, p.effect, error) for p in self._pushing.unsent()]
-        return [*said, AgentExited(code=code)]
+        return [*self._gate.close(), *self._talk.exited(), AgentExited(code=code)]
 
     # --- hooks -------------------------------------------------------------------------------
 
@@ -193,11 +170,11 @@ class Interactive:
         return answer(self._called(call))
 
     def considered(self, call: int) -> Answer:
-        return answer(self._pushing.considered(call))
+        return answer(self._talk.pushing.considered(call))
 
     def hung_up(self, call: int) -> Sequence[Event]:
         self._gate.gone(call)
-        self._pushing.gone(call)
+        self._talk.pushing.gone(call)
         return ()
 
     def appended(self, path: str, data: bytes) -> Answer:
@@ -220,12 +197,12 @@ class Interactive:
             yield Follow(path=path)
         match call.hook:
             case plugin.WAIT:
-                yield from self._pushing.waits(session, call.call)
+                yield from self._talk.pushing.waits(session, call.call)
             case "UserPromptSubmit":
                 yield from self._prompted(call.call, session, body)
             case "PreToolUse":
-                self._pushing.worked(session)
-                yield from self._busy(session)
+                self._talk.pushing.worked(session)
+                yield from self._talk.busy(session)
                 yield from self._gate.before(call.call, body)
             case "PostToolUse":
                 output = reading.flat(reading.at(body, "tool_response"))
@@ -235,7 +212,8 @@ class Interactive:
                 yield from self._failed(body)
                 yield from self._gate.behind(call.call, call.hook, session)
             case "Stop":
-                yield from self._stopped(call.call, session, body)
+                self._journal.ended(session, reading.text(body, "prompt_id"))
+                yield from self._talk.stopped(call.call, session, body)
             case hook:
                 yield self._reply(call.call, None)
                 yield from self._noted(hook, session, body)
@@ -245,25 +223,19 @@ class Interactive:
         match hook:
             case "SessionStart":
                 self._gate.forgotten(session)
-                yield StatusChanged(session=session, status=Status.IDLE)
+                if not self._awaited:
+                    yield StatusChanged(session=session, status=Status.IDLE)
             case "SubagentStart":
                 yield StatusChanged(session=session, status=Status.BUSY)
             case "SubagentStop":
-                if said := reading.text(body, "last_assistant_message"):
-                    self._numbers += 1
-                    yield from self._replies.last(session, MessageId(f"last.{self._numbers}"), said)
+                yield from self._talk.said(session, body)
                 yield StatusChanged(session=session, status=Status.IDLE)
             case "StopFailure":
-                error = reading.text(body, "error") or reading.flat(reading.at(body, "error")) or "error"
-                newest = self._replies.newest(session)
-                said = reading.text(body, "error_details") or reading.text(body, "last_assistant_message")
-                yield from self._replies.finish(session)
-                yield AgentError(session=session, message=newest, name=error[:100], text=said or error)
-                yield from self._idle(session)
+                yield from self._talk.broken(session, body)
             case "PreCompact":
                 yield CompactionStarting(session=session)
             case "SessionEnd":
-                yield from self._idle(session)
+                yield from self._talk.idle(session)
             case _:
                 pass
 
@@ -293,67 +265,16 @@ class Interactive:
         if text.startswith("/") and name in self._commands:
             yield self._command(call, session, self._commands[name].name, rest)
             return
-        ours = self._pushing.came(session, text)
-        origin = Origin.LOOPGUARD if ours is not None else Origin.PERSON
-        if ours is None and text.lstrip().startswith(_NOTIFICATION):
-            origin = Origin.HOST
-        self._numbers += 1
-        message = reading.message_id(body, "prompt_id") or MessageId(f"user.{self._numbers}")
+        self._awaited = False
         yield self._gate.prompted(call, "UserPromptSubmit", session)
-        if ours is not None:
-            yield EffectSettled(session=session, effect=ours.effect, ok=True)
-        effect = ours.effect if ours is not None else EffectId("")
-        yield from self._begin(session, message, origin, effect, text)
-
-    def _begin(
-        self, session: SessionId, message: MessageId, origin: Origin, effect: EffectId, text: str
-    ) -> Iterator[Event]:
-        state = self._of(session)
-        state.newest, state.origin = message, origin
-        self._replies.asked(session, message)
-        yield UserSpoke(session=session, message=message, origin=origin, effect=effect, text=text)
-        yield from self._busy(session)
-
-    def _stopped(self, call: int, session: SessionId, body: dict[str, Any]) -> Iterator[Part]:
-        """A turn is about to end: what it comes to decides whether it may (`considered`)."""
-        self._pushing.stops(session, call)
-        self._journal.ended(session, reading.text(body, "prompt_id"))
-        state = self._of(session)
-        if said := reading.text(body, "last_assistant_message"):
-            self._numbers += 1
-            yield from self._replies.last(session, MessageId(f"last.{self._numbers}"), said)
-        tasks = reading.listed(body, "background_tasks")
-        if any("agent" in reading.text(task, "type") for task in tasks):
-            state.busy = False  # a report of theirs will begin a turn
-            yield from self._settle_aborts()
-        else:
-            yield from self._idle(session)
-
-    def _busy(self, session: SessionId) -> Iterator[Event]:
-        state = self._of(session)
-        if not state.busy:
-            state.busy = True
-            yield StatusChanged(session=session, status=Status.BUSY)
-
-    def _idle(self, session: SessionId) -> Iterator[Event]:
-        self._of(session).busy = False
-        yield from self._replies.finish(session)
-        yield from self._gate.idle(session)
-        yield from self._settle_aborts()
-        yield StatusChanged(session=session, status=Status.IDLE)
+        yield from self._talk.prompted(session, body)
 
     def _appended(self, path: str, data: bytes) -> Iterator[Part]:
         for part in self._journal.read(path, data):
             if isinstance(part, Event):
                 yield part
                 continue
-            session, how = part
-            newest = self._replies.newest(session)
-            finished = list(self._replies.finish(session, "interrupted", aborted=True))
-            yield from finished
-            if not finished:
-                yield AgentError(session=session, message=newest, name="interrupted", text=how, aborted=True)
-            yield from self._idle(session)
+            yield from self._talk.interrupted(*part)
 
     # --- what we want from it ----------------------------------------------------------------
 
@@ -371,67 +292,17 @@ class Interactive:
             case Respond():
                 yield from self._respond(effect)
             case Abort():
-                yield from self._abort(effect)
+                yield from self._talk.abort(effect)
             case ReadSession():
-                yield self._read(effect)
-            case Prompt(purpose=Purpose.NUDGE):
-                yield from self._hint(effect)
+                yield self._talk.read(effect)
             case Prompt():
-                yield from self._prompt(effect)
+                yield from self._talk.prompt(effect)
             case CancelEffect():
-                self._pushing.cancel(effect.effect)
+                self._talk.pushing.cancel(effect.effect)
             case Trim():
-                yield _failed(effect.session, effect.effect, "the history of this agent cannot be changed")
+                yield settled(effect.session, effect.effect, "the history of this agent cannot be changed")
             case _:
                 pass
-
-    def _abort(self, effect: Abort) -> Iterator[Part]:
-        if reading.agent_of(effect.session):
-            yield _failed(effect.session, effect.effect, "a sub-agent cannot be interrupted by itself")
-        elif not self._of(effect.session).busy:
-            yield EffectSettled(session=effect.session, effect=effect.effect, ok=True)
-        elif not self._screen:
-            yield _failed(effect.session, effect.effect, "nothing can interrupt this session")
-        else:
-            self._aborts.append(effect)
-            yield Keys(data=_ESCAPE)
-
-    def _settle_aborts(self) -> Iterator[Event]:
-        aborts, self._aborts = self._aborts, []
-        for abort in aborts:
-            yield EffectSettled(session=abort.session, effect=abort.effect, ok=True)
-
-    def _read(self, effect: ReadSession) -> SessionRead:
-        state = self._of(effect.session)
-        return SessionRead(
-            session=effect.session,
-            effect=effect.effect,
-            ok=True,
-            status=Status.BUSY if state.busy else Status.IDLE,
-            newest_assistant=self._replies.newest(effect.session),
-            newest_user=state.newest,
-            newest_user_origin=state.origin,
-        )
-
-    def _hint(self, effect: Prompt) -> Iterator[Part]:
-        if self._of(effect.session).busy:
-            yield from self._gate.hint(effect)
-        else:
-            yield _failed(effect.session, effect.effect, "no turn runs that could take a hint")
-
-    def _prompt(self, effect: Prompt) -> Iterator[Part]:
-        session = effect.session
-        if session not in self._sessions or reading.agent_of(session):
-            yield _failed(session, effect.effect, "there is no such session")
-        elif self._of(session).busy:
-            yield _failed(session, effect.effect, "a turn is running")
-        elif (reply := self._pushing.answer(effect)) is not None:
-            yield reply
-            yield EffectSettled(session=session, effect=effect.effect, ok=True)
-            message = MessageId(f"feedback.{effect.effect}")
-            yield from self._begin(session, message, Origin.LOOPGUARD, effect.effect, effect.text)
-        else:
-            yield from self._pushing.push(effect)
 
     # --- what the person asks and sees -------------------------------------------------------
 
@@ -462,16 +333,6 @@ class Interactive:
             self._notices = []
         return HookReply(call=call, body=body)
 
-    def _of(self, session: SessionId) -> _Session:
-        state = self._sessions.get(session, None)
-        if state is None:
-            state = self._sessions[session] = _Session()
-        return state
-
 
 def _carried(said: Said) -> HookReply:
     return HookReply(call=said.ref, body=said.message)
-
-
-def _failed(session: SessionId, effect: EffectId, error: str) -> EffectSettled:
-    return EffectSettled(session=session, effect=effect, ok=False, error=error)

@@ -80,6 +80,11 @@ class Journal:
                 yield from self._calls.result(block)
             elif said.startswith(reading.INTERRUPTED):
                 yield session, said
-            elif said and (old := self._old.get(session, None)) is not None:
-                if reading.text(line, "promptId") not in ("", old.prompt):
-                    self._old.pop(session)
+            elif said:
+                self._asked(session, reading.text(line, "promptId"))
+
+    def _asked(self, session: SessionId, prompt: str) -> None:
+        """A user message: one of another prompt ends what is told already."""
+        old = self._old.get(session, None)
+        if old is not None and prompt not in ("", old.prompt):
+            self._old.pop(session)

@@ -85,7 +85,9 @@ class Pushing:
         if not ways.stop or ways.answers + 1 >= self._cap:
             return None
         call, ways.stop, ways.answers = ways.stop, 0, ways.answers + 1
-        return HookReply(call=call, body={"decision": "block", "reason": prompt.text})
+        # Not as a refusal: that would show the model the hook's address, with the word that lets it in.
+        output = {"hookEventName": "Stop", "additionalContext": prompt.text}
+        return HookReply(call=call, body={"hookSpecificOutput": output})
 
     def push(self, prompt: Prompt) -> Iterator[HookReply]:
         """Send by the waiting hook, as soon as there is one."""

@@ -29,11 +29,11 @@ _CHANNELS = {"text": Channel.TEXT, "thinking": Channel.REASONING}
 class _Reply:
     """The newest message of one session."""
 
-    __slots__ = ("answered", "answers", "id", "open", "parts", "said", "streamed")
+    __slots__ = ("answered", "answers", "ending", "id", "open", "parts", "said", "streamed")
 
     def __init__(self) -> None:
         self.id = self.answered = self.answers = MessageId("")
-        self.open = self.streamed = False
+        self.open = self.streamed = self.ending = False
         self.parts = 0
         self.said = ""
         """Its newest text, where it was told whole."""
@@ -52,6 +52,10 @@ class Replies:
     def answers(self, session: SessionId) -> MessageId:
         """The user message that is being answered."""
         return self._of(session).answers
+
+    def ending(self, session: SessionId) -> bool:
+        """The newest message ends its turn, as it says itself."""
+        return self._of(session).ending
 
     def asked(self, session: SessionId, message: MessageId) -> None:
         """A user message begins a turn."""
@@ -109,7 +113,8 @@ class Replies:
                 reply.said = said if channel is Channel.TEXT else reply.said
                 part = PartId(f"{given}.{reply.parts}")
                 yield TextDelta(session=session, message=given, part=part, channel=channel, delta=said)
-        if not reply.streamed and reading.text(message, "stop_reason"):
+        if not reply.streamed and (reason := reading.text(message, "stop_reason")):
+            reply.ending = reason != "tool_use"
             yield from _usage(session, given, reading.record(message, "usage"))
 
     def last(self, session: SessionId, message: MessageId, text: str) -> Iterator[Event]:
@@ -136,7 +141,7 @@ class Replies:
         yield from self.finish(session)
         reply = self._of(session)
         reply.id, reply.open, reply.streamed, reply.parts = message, True, False, 0
-        reply.answered, reply.said = reply.answers, ""
+        reply.answered, reply.said, reply.ending = reply.answers, "", False
         yield ReplyStarted(session=session, message=message, answers=reply.answers, model=model)
 
     def _of(self, session: SessionId) -> _Reply:
