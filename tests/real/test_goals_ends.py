@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 from tests.pty.terminal import Terminal
-from tests.real.harness import World, trace
+from tests.real.harness import LOOPGUARD, World, trace
 from tests.real.test_goals import ACHIEVED, BLOCKED, CONTINUED, HANDED_OFF, answers, prompts, pursue
 from tests.real.test_prose import CONTAINERS, TAG, on_and_on
 from tests.real.test_screen import READY, leave
 
 from loopguard_cli.testing.exchange import End
+from loopguard_cli.testing.opencode import configuration
 from loopguard_cli.testing.script import Call, Hold, Reply, Say, Usage, reply, say
 
 BARE = "All of it is done.\n[goal:complete]"
@@ -55,10 +56,15 @@ def test_turns_that_lead_nowhere(world: World, replies: Sequence[Reply], code: i
     [
         ("goal.max_seconds=0.01", ACHIEVED, 0),
         ("goal.max_total_tokens=50", BLOCKED, 81),
+        ("goal.max_cost=0.001", "Half of it is done.", 82),
     ],
-    ids=["time", "tokens"],
+    ids=["time", "tokens", "cost"],
 )
 def test_the_answer_to_the_last_prompt_counts(world: World, limit: str, answer: str, code: int) -> None:
+    provider = configuration(world.model.url)["provider"]
+    for model in provider["scripted"]["models"].values():
+        model["cost"] = {"input": 100, "output": 100}
+    world.configure(provider=provider)
     behave = answers([reply(trace("a")), say("Part one is done.")], [say(answer)])
     result = pursue(world, behave, more=["--set", limit])
     assert result.code == code, result
@@ -97,6 +103,36 @@ def test_a_loop_inside_a_goals_turn_is_recovered_first(world: World) -> None:
     ]
     assert [e.end for e in world.model.chats()].count(End.CLIENT_CLOSED) == 1
     assert [world.count(name) for name in "ab"] == [1, 1]
+
+
+def test_the_tools_over_mcp_from_the_persons_own_configuration(world: World) -> None:
+    """OpenCode starts `loopguard mcp` itself: it finds the run, and is no person and no tool of ours."""
+    server = {"type": "local", "command": [*LOOPGUARD, "mcp"], "enabled": True}
+    world.configure(mcp={"outside": server})
+    decision = {
+        "decision": "stop",
+        "observedResult": "Nothing was repeated in this session so far.",
+        "rationale": "There is nothing to be justified in this session.",
+        "expectedInformation": "None, because there is nothing to be done.",
+        "nextTool": "",
+        "argsJson": "{}",
+    }
+    behave = answers(
+        [
+            reply(Call(tool="outside_goal_status")),
+            reply(Call(tool="outside_loop_decide", args=decision)),
+            reply(Call(tool="outside_goal_complete", args={"summary": "12 of 12 tests pass"})),
+            say("Done."),
+        ]
+    )
+    result = pursue(world, behave)
+    assert result.code == 0, result
+    status, decided, completed = (e.request.results[-1] for e in world.model.chats()[1:4])
+    assert "make the tests pass" in status
+    assert "not" in decided
+    assert '"ok":true' in completed.replace(" ", "")
+    history = world.ask("history", "--json").out
+    assert '"inside"' in history
 
 
 @pytest.fixture
