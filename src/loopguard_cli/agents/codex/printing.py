@@ -71,7 +71,8 @@ class Lines:
                 yield _err(text)
             case "commandExecution":
                 how = "succeeded" if item.exit_code == 0 else f"exited {item.exit_code}"
-                yield _err(f" {how} in {_duration(item)}:\n{item.aggregated_output or ''}")
+                output = item.aggregated_output or ""
+                yield _err(f" {how} in {_duration(item)}:" + (f"\n{output}" if output.strip() else ""))
             case "fileChange":
                 paths = "\n".join(f"{kind} {path}" for kind, path in _changes(item))
                 yield _err(f"file update\n{paths}")
