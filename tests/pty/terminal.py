@@ -27,7 +27,7 @@ import pyte
 
 T = TypeVar("T")
 
-_TAKE_TERMINAL = (
+TAKE_TERMINAL = (
     "import fcntl, os, sys, termios\n"
     "fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
     "os.execvp(sys.argv[1], sys.argv[1:])\n"
@@ -84,7 +84,7 @@ class Terminal:
         """The terminal settings before the program started."""
         self._stop_reader, self._stop_writer = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-IS", "-c", _TAKE_TERMINAL, *map(str, argv)],
+            [sys.executable, "-IS", "-c", TAKE_TERMINAL, *map(str, argv)],
             cwd=cwd,
             env={**env, "TERM": "xterm-256color"},
             stdin=self._slave,
@@ -135,6 +135,28 @@ class Terminal:
     def send(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
+    def write(self, data: bytes) -> None:
+        """All of ``data``, however slowly it is taken."""
+        while data:
+            data = data[os.write(self._master, data[:4096]) :]
+
+    def read_on(self) -> None:
+        """Take what somebody else than the program, which has ended, has written since."""
+        self._stop()
+        while select.select([self._master], [], [], 0)[0]:
+            self._take(os.read(self._master, 65536))
+
+    def hang_up(self) -> None:
+        """Take the terminal away, as when its window is closed."""
+        self._stop()
+        os.close(self._master)
+        self._master = -1
+
+    @property
+    def same_settings(self) -> bool:
+        """The settings are as they were before the program started."""
+        return termios.tcgetattr(self._slave) == self.settings
+
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         with self._changed:
@@ -159,7 +181,7 @@ class Terminal:
         ]
         if self.keyboard_depth:
             left.append(f"keyboard protocol pushed {self.keyboard_depth} times")
-        if termios.tcgetattr(self._slave) != self.settings:
+        if not self.same_settings:
             left.append("terminal settings")
         return left
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -57,6 +58,9 @@ EXIT_SECONDS = 10.0
 GRACE_SECONDS = 3.0
 """Between asking an agent to end and making it."""
 
+INSIST_SECONDS = 2.0
+"""Between a signal that ends the run and our ending an agent that does not follow it."""
+
 _GOAL = RequestId("start.goal")
 
 
@@ -83,6 +87,7 @@ class Run:
         self._guarded = False
         self._signalled = 0
         """The signal that is to end the run."""
+        self._insisting: asyncio.Task[None] | None = None
 
     @property
     def control(self) -> ControlServer:
@@ -334,10 +339,19 @@ class Run:
         """No continuation any more: the person wants the run to end."""
         self._signalled = number
         self._supervisor.changed.set()
+        if number != signal.SIGINT and self._process is not None and self._insisting is None:
+            self._insisting = asyncio.ensure_future(self._insist(self._process))
+
+    async def _insist(self, process: Process) -> None:
+        """What was told to end has ended soon, whether it listens or not; ^C an agent may take otherwise."""
+        await asyncio.sleep(INSIST_SECONDS)
+        await process.child.end(1.0)
 
     # --- the end -----------------------------------------------------------------------------
 
     async def _clean_up(self) -> None:
+        if self._insisting is not None:
+            self._insisting.cancel()
         if self._process is not None:
             await self._process.child.end(GRACE_SECONDS)
             self._process.close()

@@ -23,7 +23,10 @@ from loopguard_cli.runtime.tee import Tee
 READ_BYTES = 64 << 10
 
 READS = 16
-"""How often one side is read before the other has its turn; a terminal hands out 4 KiB at most."""
+"""How often one side is read before the other has its turn."""
+
+FULL_BYTES = 4095
+"""Linux hands out no more of a terminal's output at a time; less was all that there is."""
 
 UNSENT_BYTES = 256 << 10
 """No more is read from one side while the other has not taken this much."""
@@ -181,25 +184,25 @@ class Screen:
 
     def _from_agent(self) -> None:
         for _ in range(READS):
-            if len(self._to_person) >= UNSENT_BYTES or not self._receive():
+            if len(self._to_person) >= UNSENT_BYTES or self._receive() < FULL_BYTES:
                 break
         self._flush()
 
-    def _receive(self) -> bool:
-        """Take in what the agent wrote; False: there is nothing at present, or ever."""
+    def _receive(self) -> int:
+        """Take in what the agent wrote; how many bytes, 0 when there is nothing at present, or ever."""
         try:
             data = os.read(self._child.master, READ_BYTES)
         except BlockingIOError:
-            return False
+            return 0
         except OSError:  # EIO: nobody has the terminal open any more
             data = b""
         if not data:
             self._at_end = True
-            return False
+            return 0
         self._to_person += data
         if self._tee is not None:
             self._tee.put(data)
-        return True
+        return len(data)
 
     def _from_person(self) -> None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import sys
 import termios
 from collections.abc import Mapping
@@ -72,6 +73,17 @@ class ScreenChild(Child):
             for report in os.read(self._reports, 64):
                 self.stopped = report == ord("S")
         return super().poll()
+
+    def send(self, number: int) -> None:
+        """The leader passes everything on but the one signal that it cannot catch."""
+        if number == signal.SIGKILL and self.code is None:
+            import psutil
+
+            with suppress(psutil.Error):
+                for process in psutil.Process(self.pid).children(recursive=True):
+                    with suppress(psutil.Error):
+                        process.kill()
+        super().send(number)
 
     def _ended(self, code: int) -> None:
         """ptyprocess would wait for the process when it is collected; it is ours to wait for."""

@@ -11,14 +11,18 @@ from loopguard_cli.agents.base import OnTerminal, ReadsAlong
 if TYPE_CHECKING:
     from loopguard_cli.runtime.screen import Take
 
-BURST_BYTES = 512 << 10
-"""So much may be waiting to be read; what comes on top of it is missed. A screen holds some 10 KiB, and
-what a person or a model can follow is far less."""
+WAITING_BYTES = 256 << 10
+"""So much may be waiting to be read; what comes on top of it is missed. A screen holds some 10 KiB."""
 
-BYTES_PER_SECOND = 256 << 10
-"""Is read once the first burst was used up: it keeps reading below a tenth of the processor."""
+BURST_SECONDS = 0.1
+SHARE = 0.05
+"""Reading may take this part of all time, after a first burst. Drawing costs little of it, and text that a
+model writes and a person can follow even less; what is flooded past them both is not worth a slower copy."""
 
-PORTION_BYTES = 16 << 10
+RESUME_SECONDS = 0.02
+"""So much must have been saved up before reading goes on."""
+
+PORTION_BYTES = 8 << 10
 """Read at a time; keys and output go on in between."""
 
 
@@ -35,7 +39,7 @@ class Tee:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[bytes] = deque()
         self._bytes = self._missed = 0
-        self._allowance = float(BURST_BYTES)
+        self._allowance = BURST_SECONDS
         self._since = self._written = self._loop.time()
         self._told = -1.0
         """When that was written behind which a pause was told."""
@@ -44,7 +48,7 @@ class Tee:
 
     def put(self, data: bytes) -> None:
         self._written = self._loop.time()
-        if self._missed or self._bytes + len(data) > BURST_BYTES:
+        if self._missed or self._bytes + len(data) > WAITING_BYTES:
             # Nothing behind a gap is read before the gap was told.
             self._missed += len(data)
         else:
@@ -69,14 +73,15 @@ class Tee:
         if self._portion() and (self._bytes or self._missed):
             self._next = self._loop.call_soon(self._read)
         elif self._bytes or self._missed:
-            self._next = self._loop.call_later(PORTION_BYTES / BYTES_PER_SECOND, self._read)
+            lacking = max(0.0, RESUME_SECONDS - self._allowance)
+            self._next = self._loop.call_later(lacking / SHARE, self._read)
 
     def _portion(self) -> bool:
         """Have the adapter read one portion; False: nothing is left, or not now."""
         now = self._loop.time()
-        self._allowance = min(BURST_BYTES, self._allowance + (now - self._since) * BYTES_PER_SECOND)
+        self._allowance = min(BURST_SECONDS, self._allowance + (now - self._since) * SHARE)
         self._since = now
-        if self._allowance < PORTION_BYTES:
+        if self._allowance <= 0:
             return False
         if not self._waiting:
             return self._gap()
@@ -88,8 +93,8 @@ class Tee:
             self._waiting.appendleft(rest)
         data = bytes(taken[:PORTION_BYTES])
         self._bytes -= len(data)
-        self._allowance -= len(data)
         self._take(self._adapter.printed(data))
+        self._allowance -= self._loop.time() - now
         return True
 
     def _gap(self) -> bool:
