@@ -235,3 +235,31 @@ def test_one_new_line_among_many_with_times_is_news(sitting: Sitting) -> None:
         lines[80] = f"2026-03-01T10:00:{n:02}Z request {'x' * n}"
         actions.append(sitting.bash("cat web.log", "\n".join(lines)))
     assert set(actions) == {ALLOW}
+
+
+@pytest.mark.parametrize("tool", ["read_terminal", "BashOutput", "get_terminal_output", "mcp__ci__get_build"])
+def test_looking_at_what_a_command_prints_is_a_wait(sitting: Sitting, tool: str) -> None:
+    assert {sitting.call(tool, {"id": 3}, f"{n} of 60 done") for n in range(12)} == {ALLOW}
+
+
+@pytest.mark.parametrize("tool", ["task_tracker", "TaskUpdate", "TaskCreate", "update_todos"])
+def test_keeping_a_list_of_tasks_is_no_delegation(sitting: Sitting, tool: str) -> None:
+    states = ("open", "doing", "done")
+    actions = [
+        sitting.call(tool, {"task": "Review", "state": state, "n": n}, "ok")
+        for n, state in enumerate(states * 2)
+    ]
+    assert set(actions) == {ALLOW}
+
+
+def test_commands_in_other_words_that_all_print_the_same(sitting: Sitting) -> None:
+    usage = "usage: deploy [--env ENV]\n  --env ENV  where to deploy to"
+    commands = ("deploy --help", "./deploy --help", "deploy help", "deploy --help 2>&1", "help deploy")
+    again = ("deploy -h", "./deploy help", "deploy --help")
+    assert NUDGE in [sitting.bash(command, usage) for command in (*commands, *again)]
+
+
+def test_one_command_in_many_places_is_work(sitting: Sitting) -> None:
+    names = ("api", "web", "jobs", "mail", "auth", "docs", "cli", "sdk", "ops")
+    said = "All 14 checks passed and no problems were found."
+    assert {sitting.bash(f"npm run lint --prefix packages/{name}", said) for name in names} == {ALLOW}

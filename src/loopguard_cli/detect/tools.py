@@ -55,10 +55,12 @@ _LOOKING = _set(
     "show stat head tail diff log output"
 )
 
+_DELEGATING = _set("subagent delegate spawn handoff")
+
 _WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
     (Kind.WAIT, _set("wait sleep poll status watch monitor progress heartbeat")),
-    (Kind.DELEGATE, _set("task subagent delegate spawn handoff")),
-    (Kind.NOTE, _set("think thought todo todowrite todoread plan")),
+    (Kind.DELEGATE, _DELEGATING),
+    (Kind.NOTE, _set("think thought todo todos todowrite todoread plan")),
     (
         Kind.EDIT,
         _set("edit multiedit write patch replace insert create append rename delete remove update"),
@@ -68,6 +70,13 @@ _WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
 )
 
 _UNDER_WAY = _set("task tasks job jobs run runs build builds deployment deployments pipeline queue")
+_VERBS = _set("run build queue")
+"""Those of them that are what is to be done where they come first."""
+
+_GIVING = _set("task agent new run execute start launch dispatch assign")
+"""A task (or an agent) and nothing but these words: it is given to somebody. Others are kept lists."""
+
+_SCREENS = _set("terminal console process")
 
 _ACTION_FIELDS = ("action", "command", "operation", "op", "mode")
 _WAITING_ACTIONS = _set("poll wait status log logs tail check sleep output")
@@ -107,18 +116,29 @@ _READING_COMMAND = re.compile(
 
 
 @lru_cache(maxsize=512)
-def _words(name: str) -> frozenset[str]:
-    return frozenset(_SEPARATORS.split(_CAMEL.sub("_", name).lower()))
+def _words(name: str) -> tuple[str, ...]:
+    """The words of a tool's own name, without the server or extension it comes from."""
+    own = name.rpartition("__")[2] or name
+    return tuple(word for word in _SEPARATORS.split(_CAMEL.sub("_", own).lower()) if word)
 
 
 @lru_cache(maxsize=512)
 def _by_name(tool: str) -> Kind | None:
-    words = _words(tool)
+    ordered = _words(tool)
+    words = frozenset(ordered)
+    if words & _LOOKING and words & (_SHELL_NAMES | _SCREENS):
+        # "read_terminal", "BashOutput": a look at what a command prints meanwhile.
+        return Kind.WAIT
     if words & _SHELL_NAMES:
         return None
-    if words & _UNDER_WAY and words & _LOOKING:
+    if words & _UNDER_WAY and words & _LOOKING and ordered[0] not in _VERBS:
         # "task_list", "get_job": a look at something that goes on elsewhere.
         return Kind.WAIT
+    if words & {"task", "agent"}:
+        if words <= _GIVING:
+            return Kind.DELEGATE
+        if "task" in words and not words & _DELEGATING:
+            return Kind.NOTE
     return next((kind for kind, names in _WORDS if words & names), Kind.ACT)
 
 
@@ -189,7 +209,7 @@ def pauses(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:
         return False
     if is_shell(tool):
         return _PAUSING_COMMAND.search(command_of(args)[:2048]) is not None
-    return not _words(tool).isdisjoint(_PAUSING)
+    return not _PAUSING.isdisjoint(_words(tool))
 
 
 def writes(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:

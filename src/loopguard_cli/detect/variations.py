@@ -43,6 +43,9 @@ AFTER_NUDGE = 2
 KNOWN_SHARE = 0.6
 """Of the words of a call that were said before, from which on it says hardly anything new."""
 
+TELLING = 40
+"""Characters of an outcome that is more than a word about success."""
+
 _NOT_ASKING = (Kind.EDIT, Kind.NOTE, Kind.WAIT, Kind.MOVE, Kind.DELEGATE)
 
 
@@ -72,12 +75,16 @@ class SameOutcome(Plain):
             yield self._found(call, varied, now, VARIATIONS)
             return
         steady = [*_steady(run), call]
-        if call.kind is Kind.ACT or len(steady) < RETURNING:
-            return
         distinct = len({one.key for one in steady})
-        if 1 < distinct <= len(steady) - 2:
+        if len(steady) < RETURNING or distinct < 2:
+            return
+        acts = any(one.kind is Kind.ACT for one in steady)
+        if acts and past[-1].size < TELLING:
+            # "ok" is what most acts bring.
+            return
+        if not acts and distinct <= len(steady) - 2:
             yield self._found(call, steady, now, RETURNING)
-        elif distinct > 1 and _says_nothing_new(steady):
+        elif _says_nothing_new(steady):
             yield self._found(call, steady, now, REWORDED)
 
     def _idle(self, call: Call, past: Sequence[Call], now: float) -> Iterable[Finding]:
@@ -132,10 +139,10 @@ class GrowingCall(Plain):
 
 
 def _run(past: Sequence[Call], call: Call) -> list[Call]:
-    """The latest calls, without interruption, of one tool and kind, whose outcomes agree."""
+    """The latest calls, without interruption, of one tool, whose outcomes agree."""
     found: list[Call] = []
     for one in reversed(past):
-        if not one.complete or one.tool != call.tool or one.kind is not call.kind:
+        if not one.complete or one.tool != call.tool or one.kind in _NOT_ASKING:
             break
         if found and found[-1].sameness(one) < Sameness.ALIKE:
             break
@@ -171,12 +178,12 @@ def _steady(run: Sequence[Call]) -> list[Call]:
 
 def _says_nothing_new(calls: Sequence[Call]) -> bool:
     """The latest of ``calls`` put in other words what the ones before asked."""
-    common = frozenset.intersection(*(one.shape.said for one in calls))
+    told = [one.shape.said | one.shape.numbers for one in calls]
+    common = frozenset.intersection(*told)
     known: set[str] = set()
     shares: list[float] = []
-    for one in calls:
-        words = one.shape.said - common
-        shares.append(len(words & known) / len(words) if words else 0.0)
+    for words in (all_words - common for all_words in told):
+        shares.append(len(words & known) / len(words) if words else 1.0)
         known |= words
     return all(share >= KNOWN_SHARE for share in shares[-SAID:])
 

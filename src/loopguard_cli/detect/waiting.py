@@ -37,6 +37,7 @@ def is_waiting(call: Call, line: Line) -> bool:
     if call.kind is Kind.WAIT:
         return not (
             last is not None
+            and line.repeats > 1
             and line.degree is Sameness.EQUAL
             and not last.pending
             and not call.pauses

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from tests.bench.synthetic import (
+    held_out,
     honest_calls,
     honest_second,
     honest_variations,
@@ -25,10 +26,16 @@ LOOPS = loops_exact.KINDS | loops_varying.KINDS | loops_second.KINDS
 HONEST = honest_calls.KINDS | honest_variations.KINDS | honest_second.KINDS
 
 
-def traces(seed: str, each: int) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """``each`` traces of every kind, as header and events."""
-    for label, kinds in (("loop", LOOPS), ("healthy", HONEST)):
-        for name, (kind, write) in kinds.items():
+SETS = {"known": (LOOPS, HONEST), "held out": (held_out.LOOPS, held_out.HONEST)}
+"""Kinds that the rules were developed with, and kinds that they were not."""
+
+
+def traces(
+    seed: str, each: int, kinds: str = "known"
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """``each`` traces of every kind, as header and events. ``kinds``: one of `SETS`."""
+    for label, chosen in zip(("loop", "healthy"), SETS[kinds], strict=True):
+        for name, (kind, write) in chosen.items():
             for number in range(each):
                 trace = f"{label}-{name}-{number}"
                 writer = Writer(Random(f"{seed}:{name}:{number}"))
@@ -48,11 +55,11 @@ def traces(seed: str, each: int) -> Iterator[tuple[dict[str, Any], list[dict[str
                 yield header, writer.events
 
 
-def write(folder: Path, seed: str, each: int) -> int:
+def write(folder: Path, seed: str, each: int, kinds: str = "known") -> int:
     """Write them into ``folder``; returns how many."""
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
-    for header, events in traces(seed, each):
+    for header, events in traces(seed, each, kinds):
         lines = "\n".join(json.dumps(one, ensure_ascii=False) for one in (header, *events))
         (folder / f"{header['trace']}.jsonl").write_text(f"{lines}\n", encoding="utf-8")
         count += 1
