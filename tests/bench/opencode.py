@@ -19,12 +19,15 @@ from pathlib import Path
 from loopguard_cli.testing import opencode
 from loopguard_cli.testing.exchange import End
 from loopguard_cli.testing.script import Call, Say, reply, say, turn
-from tests.real.harness import LOOPGUARD, World
+from tests.real.harness import LOOPGUARD, World, trace
 
 CALLS = 200
 LOOPS = 5
 STARTS = 10
 IDLE_SECONDS = 10.0
+
+PACE_SECONDS = 0.05
+"""For one sentence; a fast model takes twice as long."""
 
 LOOP = "Let me check whether the containers started. "
 
@@ -59,13 +62,16 @@ def gate(agent: Path) -> list[tuple[float, float]]:
 
 
 def cut(agent: Path) -> list[float]:
-    """Milliseconds from the third sentence, sent whole, to the end of the connection."""
+    """Milliseconds from the third sentence, sent whole, to the end of the connection.
+
+    In the second answer of a run: while OpenCode starts, it reads its first one late and in one go.
+    """
     times = []
     for _ in range(LOOPS):
-        endless = reply(Say(text=LOOP, times=None, pace=0.01, chunk=len(LOOP)))
-        with World(agent, [turn(endless)]) as world:
+        endless = reply(Say(text=LOOP, times=None, pace=PACE_SECONDS, chunk=len(LOOP)))
+        with World(agent, [turn(reply(trace("first")), endless)]) as world:
             world.guard("opencode", "run", "go", options=["--set", "guard.recovery.enabled=false"]).wait()
-            (exchange,) = world.model.chats()
+            exchange = world.model.chats()[-1]
             third, ended = exchange.sent_at(3 * len(LOOP)), exchange.ended_at
         if exchange.end is not End.CLIENT_CLOSED or third is None or ended is None:
             raise SystemExit("the loop was not cut off")
