@@ -97,8 +97,8 @@ class Follower:
         self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._tick)
 
     def _tick(self) -> None:
-        self.look()
         self._arm()
+        self.look()
 
     def _read(self, file: _File) -> None:
         while data := file.read():

@@ -28,6 +28,13 @@ SURFACES = (
     ),
     Surface(
         form=Form.ONE_SHOT,
+        example="claude -p --bare 'fix the tests'",
+        reached="driven (stream-json)",
+        capabilities=driven.UNGATED,
+        remark="--bare switches the hooks off that ask us: a repeated call costs the turn",
+    ),
+    Surface(
+        form=Form.ONE_SHOT,
         example="claude -p --input-format stream-json ...",
         reached="hooked (a plugin for this one start)",
         capabilities=interactive.HOSTED,
@@ -38,6 +45,6 @@ SURFACES = (
 
 def make(setup: Setup) -> Adapter:
     asked = parse(setup.argv, interactive=setup.interactive)
-    if asked.form is Form.ONE_SHOT and asked.understood and not (asked.streams_in or asked.hookless):
+    if asked.form is Form.ONE_SHOT and asked.understood and not asked.streams_in:
         return Driven(setup, asked)
     return Interactive(setup, asked)

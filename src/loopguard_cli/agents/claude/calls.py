@@ -7,7 +7,7 @@ from typing import Any
 
 from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.core.events import Event, FilesChanged, ToolAsked, ToolFinished
+from loopguard_cli.core.events import Event, FilesChanged, ToolAsked, ToolFinished, ToolStarted
 from loopguard_cli.core.ids import CallId, MessageId, RequestId, SessionId
 
 CALLS = 1000
@@ -49,6 +49,18 @@ class Calls:
         if call not in self._calls:
             self._calls[call] = _Call(session, tool, args)
         return ToolAsked(session=session, request=request, call=call, tool=tool, args=args)
+
+    def begin(self, session: SessionId, block: dict[str, Any], message: MessageId) -> Iterator[Event]:
+        """Where there is no gate: a ``tool_use`` block says that a call is about to run."""
+        call, args = reading.call_id(block, "id"), reading.record(block, "input")
+        tool = reading.text(block, "name").removeprefix(self._ours)
+        if call and tool and call not in self._calls:
+            self._calls[call] = _Call(session, tool, args)
+            yield ToolStarted(session=session, call=call, tool=tool, args=args, message=message)
+
+    def passed(self, block: dict[str, Any]) -> bool:
+        """A ``tool_result`` block says that a call ran which the gate was never asked about."""
+        return not reading.at(block, "is_error") and reading.call_id(block, "tool_use_id") not in self._calls
 
     def session(self, call: CallId) -> SessionId:
         """Whose call it is; empty when it is not known."""

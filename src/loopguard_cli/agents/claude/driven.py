@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from loopguard_cli.agents.base import (
     Answer,
     BridgeAddress,
@@ -46,6 +48,7 @@ from loopguard_cli.core.effects import (
 )
 from loopguard_cli.core.events import (
     AgentConnected,
+    AgentDisconnected,
     AgentExited,
     Asked,
     Compacted,
@@ -77,6 +80,9 @@ CAPABILITIES = Capabilities(
     context=True,
 )
 
+UNGATED = msgspec.structs.replace(CAPABILITIES, gate=False, nudge=False, context=False)
+"""Under ``--bare`` no hook is called."""
+
 _ARGUMENTS = (
     "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
     "--include-partial-messages",
@@ -96,9 +102,9 @@ class Driven:
     messages: Any = Hello
     speaks: Any = dict[str, Any]
     commands: Sequence[SlashCommand] = ()
-    capabilities = CAPABILITIES
 
     def __init__(self, setup: Setup, invocation: Invocation) -> None:
+        self.capabilities = UNGATED if invocation.bare else CAPABILITIES
         self.finished = False
         self.opening = ""
         self._invocation = invocation
@@ -111,6 +117,8 @@ class Driven:
         self._tools = ToolServer(setup.tools)
         self._turns = Turns(self._control, self._replies, self._gate)
         self._prompted = False
+        self._passed = False
+        """The gate is passed by; said once."""
         self._status = 0
 
     # --- launching ---------------------------------------------------------------------------
@@ -191,7 +199,12 @@ class Driven:
             case "stream_event":
                 yield from self._replies.streamed(session, reading.record(message, "event"))
             case "assistant":
-                yield from self._replies.whole(session, reading.record(message, "message"))
+                inner = reading.record(message, "message")
+                yield from self._replies.whole(session, inner)
+                if not self.capabilities.gate:
+                    for block in reading.listed(inner, "content"):
+                        if reading.text(block, "type") == "tool_use":
+                            yield from self._calls.begin(session, block, self._replies.newest(session))
             case "user":
                 yield from self._user(session, message)
             case "result":
@@ -250,6 +263,9 @@ class Driven:
     def _user(self, session: SessionId, message: dict[str, Any]) -> Iterator[Part]:
         for block in reading.blocks(reading.record(message, "message")):
             if reading.text(block, "type") == "tool_result":
+                if self._calls.passed(block) and not self._passed:
+                    self._passed = True
+                    yield AgentDisconnected(reason="a tool ran without our hook being asked")
                 yield from self._calls.result(block, cancelled=self._turns.aborting)
             elif reading.agent_of(session) and reading.text(block, "text").startswith(reading.INTERRUPTED):
                 yield from self._sessions.interrupted(session, self._replies)

@@ -53,6 +53,7 @@ from loopguard_cli.core.effects import (
 )
 from loopguard_cli.core.events import (
     AgentConnected,
+    AgentDisconnected,
     AgentExited,
     Asked,
     CompactionStarting,
@@ -111,6 +112,8 @@ class Interactive:
         self._talk = Talk(self._replies, self._gate, interrupts=self._screen)
         self._tools = ToolServer(setup.tools)
         self._connected = False
+        self._passed = False
+        """The gate is passed by; said once."""
         self._awaited = False
         """The command line holds a prompt, which has not come yet."""
         self._asked: Recent[RequestId, int] = Recent(SESSIONS)
@@ -126,7 +129,7 @@ class Interactive:
             return LaunchPlan(argv=asked.argv, form=Form.PLAIN, bridged=False)
         if asked.form is Form.REMOTE:
             return LaunchPlan(argv=asked.argv, form=Form.REMOTE, bridged=False, remarks=(_ELSEWHERE,))
-        if asked.hookless:
+        if asked.bare or asked.safe:
             return LaunchPlan(argv=asked.argv, form=asked.form, bridged=False, remarks=(_HOOKLESS,))
         if (cap := environ.get(CAP, "")).isdecimal():
             self._talk.pushing = Pushing(int(cap))
@@ -271,10 +274,14 @@ class Interactive:
 
     def _appended(self, path: str, data: bytes) -> Iterator[Part]:
         for part in self._journal.read(path, data):
-            if isinstance(part, Event):
+            if isinstance(part, AgentDisconnected):
+                if not self._passed:
+                    self._passed = True
+                    yield part
+            elif isinstance(part, Event):
                 yield part
-                continue
-            yield from self._talk.interrupted(*part)
+            else:
+                yield from self._talk.interrupted(*part)
 
     # --- what we want from it ----------------------------------------------------------------
 

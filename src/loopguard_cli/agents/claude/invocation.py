@@ -89,8 +89,10 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     understood: bool = True
     """No option is unknown to us: what is a value and what is the prompt is certain."""
     max_turns: str = ""
-    hookless: bool = False
-    """Started without any hooks, so unguarded where hooks are all we have."""
+    bare: bool = False
+    """``--bare``: no hook is ever called."""
+    safe: bool = False
+    """``--safe-mode``: no hook of any settings or plugin is called; those of a driver are."""
     model: tuple[str, ...] = ()
     """The option that chooses the model."""
 
@@ -133,7 +135,8 @@ def parse(argv: Sequence[str], *, interactive: bool) -> Invocation:
         streams_in=values.get("--input-format", "") == Format.STREAM,
         understood=names <= _KNOWN | {""},
         max_turns=values.get("--max-turns", ""),
-        hookless=bool(names & _HOOKLESS),
+        bare="--bare" in names,
+        safe="--safe-mode" in names,
         model=("--model", values["--model"]) if values.get("--model") else (),
     )
 

@@ -13,7 +13,7 @@ from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.claude.calls import Calls
 from loopguard_cli.agents.claude.replies import Replies
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.core.events import Compacted, Event, Unparsed
+from loopguard_cli.core.events import AgentDisconnected, Compacted, Event, Unparsed
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.wire.ndjson import Decoder, Malformed
 
@@ -77,6 +77,8 @@ class Journal:
         for block in reading.blocks(reading.record(line, "message")):
             said = reading.text(block, "text")
             if reading.text(block, "type") == "tool_result":
+                if self._calls.passed(block):
+                    yield AgentDisconnected(reason="a tool ran without our hook being asked")
                 yield from self._calls.result(block)
             elif said.startswith(reading.INTERRUPTED):
                 yield session, said
