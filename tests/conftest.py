@@ -24,7 +24,7 @@ _PLACES = (
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
 )
-_KEPT = ("LOOPGUARD_TEST_OPENCODE",)
+_KEPT = "LOOPGUARD_TEST_"
 
 
 class NetworkReachedError(RuntimeError):
@@ -44,7 +44,7 @@ def _own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir()
     runtime.mkdir(mode=0o700)
     for name in list(os.environ):
-        if name in _PLACES or (name.startswith(("LOOPGUARD_", "OPENCODE")) and name not in _KEPT):
+        if name in _PLACES or (name.startswith(("LOOPGUARD_", "OPENCODE")) and not name.startswith(_KEPT)):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))

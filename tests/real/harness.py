@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, NamedTuple, Self, TypeVar
+from typing import IO, Any, NamedTuple, Protocol, Self, TypeVar
 
 import psutil
 from tests.pty.terminal import Terminal
@@ -48,8 +48,15 @@ class Started:
     """A running program whose output is read all the time."""
 
     def __init__(
-        self, argv: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], stdin: str | None = None
+        self,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: str | None = None,
+        more: bool = False,
     ) -> None:
+        """``stdin`` is written at once; with ``more`` its standard input stays open until `hang_up`."""
         self.process = subprocess.Popen(
             [str(word) for word in argv],
             cwd=cwd,
@@ -70,7 +77,9 @@ class Started:
         if stdin is not None:
             assert self.process.stdin
             self.process.stdin.write(stdin)
-            self.process.stdin.close()
+            self.process.stdin.flush()
+            if not more:
+                self.process.stdin.close()
 
     def _read(self, name: str, stream: IO[str]) -> None:
         with stream:
@@ -102,6 +111,10 @@ class Started:
             if text not in self._text(stream):
                 raise TimeoutError(f"{text!r} not written within {timeout:g} s\n{self._both()}")
 
+    def hang_up(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
@@ -125,8 +138,23 @@ class Started:
         return f"--- out\n{self._text('out')}\n--- err\n{self._text('err')}"
 
 
+class AgentSandbox(Protocol):
+    """Folders for one agent, and the environment that keeps it in them."""
+
+    def __init__(self, root: Path, base_url: str) -> None: ...
+    @property
+    def home(self) -> Path: ...
+    @property
+    def project(self) -> Path: ...
+    def configure(self, keys: Mapping[str, Any]) -> None: ...
+    def environment(self) -> dict[str, str]: ...
+
+
 class World:
     """Use it as a context manager; leaving it ends what it started and removes its folders."""
+
+    sandbox: type[AgentSandbox] = Sandbox
+    """Where the agent lives."""
 
     def __init__(
         self, opencode: Path, behaviour: Script | Callable[[Request], Reply] | Sequence[Turn] = ()
@@ -137,7 +165,7 @@ class World:
         self._started: list[Started | Terminal] = []
         # Not below pytest's folder: its long names would not leave room for the path of a socket.
         self.root = Path(tempfile.mkdtemp(prefix="lg-"))
-        self._sandbox = Sandbox(self.root, self.model.url)
+        self._sandbox = self.sandbox(self.root, self.model.url)
         self.runtime = self.root / "run"
         self.runtime.mkdir(mode=0o700)
         self.traces = self.root / "traces"
@@ -204,9 +232,13 @@ class World:
         }
 
     def start(
-        self, *argv: str | Path, env: Mapping[str, str] | None = None, stdin: str | None = None
+        self,
+        *argv: str | Path,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
+        more: bool = False,
     ) -> Started:
-        started = Started(argv, cwd=self.project, env=self.environment(env), stdin=stdin)
+        started = Started(argv, cwd=self.project, env=self.environment(env), stdin=stdin, more=more)
         self._started.append(started)
         return started
 
