@@ -8,7 +8,7 @@ from loopguard_cli.agents.codex.exec import Exec
 from loopguard_cli.agents.codex.options import Kind, parse
 from loopguard_cli.agents.codex.screen import Screen
 from loopguard_cli.agents.codex.server import capabilities
-from loopguard_cli.agents.plain import Plain
+from loopguard_cli.agents.codex.unguarded import Unguarded
 
 SURFACES = (
     Surface(
@@ -16,12 +16,14 @@ SURFACES = (
         example="codex",
         reached="relayed (between it and its server), hook before each call",
         capabilities=capabilities(screen=True, tools=True),
+        remark="with -p, --remote and the agent view ('codex agents') it runs unguarded, and says so",
     ),
     Surface(
         form=Form.ONE_SHOT,
         example="codex exec 'fix the build'",
         reached="driven (its server), hook before each call",
         capabilities=capabilities(screen=False, tools=True),
+        remark="with options that its server does not take (-p, --oss, --worktree, review) unguarded, and says so",
     ),
 )
 
@@ -32,4 +34,4 @@ def make(setup: Setup) -> Adapter:
         return Exec(setup, options)
     if options.kind is Kind.SCREEN and setup.interactive:
         return Screen(setup, options)
-    return Plain(setup.argv)
+    return Unguarded(setup.argv, options.why)

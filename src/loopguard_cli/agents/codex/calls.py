@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any, NamedTuple
 
-from loopguard_cli.agents.codex.protocol import Gate, Item, plain, text_of
+from loopguard_cli.agents.codex.protocol import Asking, Item, plain, text_of
 from loopguard_cli.core.events import ToolFinished, ToolStarted
 from loopguard_cli.core.ids import CallId, MessageId, SessionId
 
@@ -27,7 +27,7 @@ def is_call(item: Item) -> bool:
     return item.type in _CALLS and item.source != "userShell"
 
 
-def asked(gate: Gate, directory: str) -> Call:
+def asked(gate: Asking, directory: str) -> Call:
     """What a hook asks about. Hooks name the shell as other agents do; the model knows `COMMAND`."""
     args = gate.tool_input if isinstance(gate.tool_input, dict) else {"input": gate.tool_input}
     if gate.tool_name == "Bash" and isinstance(args.get("command"), str):

@@ -21,6 +21,7 @@ from loopguard_cli.agents.base import (
     Streams,
     answer,
 )
+from loopguard_cli.agents.codex.listening import Part
 from loopguard_cli.agents.codex.options import Options
 from loopguard_cli.agents.codex.printing import Json, Lines, Printer
 from loopguard_cli.agents.codex.protocol import (
@@ -35,7 +36,7 @@ from loopguard_cli.agents.codex.protocol import (
     read,
     text_of,
 )
-from loopguard_cli.agents.codex.server import Part, Server, _send, capabilities
+from loopguard_cli.agents.codex.server import Server, _send, capabilities
 from loopguard_cli.agents.codex.thread import INTERRUPTED
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.events import AgentConnected, AgentExited, Event, Status, StatusChanged, Unparsed
@@ -53,10 +54,9 @@ class Exec(Server):
     """One run of ``codex exec``."""
 
     def __init__(self, setup: Setup, options: Options) -> None:
-        super().__init__(setup)
+        super().__init__(setup, options)
         self.capabilities = capabilities(screen=False, tools=bool(setup.tools))
         self.session = NO_SESSION
-        self._options = options
         self._printer: Printer = Json() if options.json else Lines(terminal=setup.interactive)
         self._version = ""
         self._prompt_text = options.prompt
@@ -75,7 +75,7 @@ class Exec(Server):
         """The agent's latest message."""
 
     def launch(self, _environ: Mapping[str, str], address: BridgeAddress) -> LaunchPlan:
-        self._hook = address.hook_command
+        self._gate.command = address.hook_command
         options = self._options
         return LaunchPlan(
             argv=(*options.program, *options.server, "app-server"),
@@ -132,7 +132,7 @@ class Exec(Server):
         self._version = initialized.version
         yield AgentConnected(agent=self.name, version=self._version)
         yield _send(self._rpc.notification("initialized", {}))
-        yield self._list_hooks(self._options.folder(self._setup.directory), self._schema_first)
+        yield self._list_hooks(self._schema_first)
 
     def _schema_first(self) -> Iterator[Part]:
         if not self._options.schema:
@@ -161,8 +161,8 @@ class Exec(Server):
 
     def _thread_settings(self) -> dict[str, Any]:
         settings = self._options.thread(self._setup.directory)
-        settings["config"] = self._guarding()
-        if tools := self._offered():
+        settings["config"] = self._gate.settings()
+        if tools := self._tools.offered():
             settings["dynamicTools"] = tools
         return settings
 

@@ -49,6 +49,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     json: bool = False
     ephemeral: bool = False
     skip_git: bool = False
+    trusts_hooks: bool = False
+    """The person lets every hook run."""
     images: tuple[str, ...] = ()
     schema: str = ""
     """A file with the shape of the last message."""
@@ -94,16 +96,18 @@ _FLAGS = {
     "--skip-git-repo-check": "skip_git",
     "--last": "resume_last",
     "--all": "everywhere",
-    "--dangerously-bypass-hook-trust": "",
+    "--dangerously-bypass-hook-trust": "trusts_hooks",
 }  # fmt: skip
 _SCREEN_VALUED = {*_SERVER_VALUED, *_VALUED, "-p", "--profile", "--local-provider", "--add-dir"}
 _ATTACHED = {"-m", "-s", "-a", "-C", "-c", "-i", "-o", "-p"}
 _PLAIN = {"-h", "--help", "-V", "--version"}
 _SCREENS = {"resume", "fork"}
+_WORKING = {"agents", "app-server", "cloud", "exec-server", "mcp-server", "remote-control", "review"}
+"""Commands that do, or serve, the work of an agent in ways of their own."""
 _COMMANDS = {
-    "agents", "review", "login", "logout", "mcp", "mcp-server", "plugin", "app-server", "remote-control",
+    *_WORKING,  "login", "logout", "mcp", "plugin",
     "completion", "update", "doctor", "sandbox", "debug", "apply", "a", "queue", "archive", "delete",
-    "migrate-rollouts", "migrate-nfs-db", "unarchive", "cloud", "exec-server", "features", "help",
+    "migrate-rollouts", "migrate-nfs-db", "unarchive", "features", "help",
 }  # fmt: skip
 
 
@@ -119,7 +123,7 @@ def parse(argv: Sequence[str]) -> Options:
         at = words.index(first)
         return _exec(program, [*words[:at], *words[at + 1 :]])
     if first in _COMMANDS:
-        return Options(kind=Kind.OTHER, program=program)
+        return Options(kind=Kind.OTHER, program=program, why=first if first in _WORKING else "")
     return _screen(program, words)
 
 
@@ -176,7 +180,7 @@ def _screen(program: tuple[str, ...], words: list[str]) -> Options:
     """Settings go to the server, where the interactive program would not send them."""
     server: list[str] = []
     screen: list[str] = []
-    directory = ""
+    directory, trusts_hooks = "", False
     rest = iter(words)
     for word in rest:
         if word == "--":
@@ -188,7 +192,9 @@ def _screen(program: tuple[str, ...], words: list[str]) -> Options:
         elif word in ("--remote", "-p", "--profile"):
             # A server elsewhere is not ours to stand before, and ours takes no profiles.
             return Options(kind=Kind.OTHER, program=program, why=word)
-        elif word in ("--no-daemon", "--dangerously-bypass-hook-trust"):
+        elif word == "--dangerously-bypass-hook-trust":
+            trusts_hooks = True
+        elif word == "--no-daemon":
             continue
         elif word in ("-C", "--cd"):
             directory = next(rest, "")
@@ -201,6 +207,7 @@ def _screen(program: tuple[str, ...], words: list[str]) -> Options:
         server=tuple(server),
         screen=tuple(screen),
         directory=directory,
+        trusts_hooks=trusts_hooks,
     )
 
 

@@ -198,7 +198,7 @@ class GoalOf(Struct, frozen=True, kw_only=True):
     goal: Goal = Goal()
 
 
-class Gate(msgspec.Struct, frozen=True, kw_only=True):
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """What a PreToolUse hook is told."""
 
     session_id: SessionId = SessionId("")

@@ -21,9 +21,10 @@ from loopguard_cli.agents.base import (
     ToClient,
     answer,
 )
+from loopguard_cli.agents.codex.listening import Part
 from loopguard_cli.agents.codex.options import Options
 from loopguard_cli.agents.codex.protocol import Initialized, ThreadOf, read
-from loopguard_cli.agents.codex.server import Part, Server, _send, capabilities
+from loopguard_cli.agents.codex.server import Server, _send, capabilities
 from loopguard_cli.core.effects import Effect, Level, Tell
 from loopguard_cli.core.events import AgentConnected, AgentExited, Event
 
@@ -40,9 +41,8 @@ class Screen(Server):
     """One run of the interactive program."""
 
     def __init__(self, setup: Setup, options: Options) -> None:
-        super().__init__(setup)
+        super().__init__(setup, options)
         self.capabilities = capabilities(screen=True, tools=bool(setup.tools))
-        self._options = options
         self._clients: list[int] = []
         self._initialized: dict[str, Any] | None = None
         """What the server answered to the first client."""
@@ -54,7 +54,7 @@ class Screen(Server):
         """Requests of clients that open a thread: the method, and whether it is a side conversation."""
 
     def launch(self, _environ: Mapping[str, str], address: BridgeAddress) -> LaunchPlan:
-        self._hook = address.hook_command
+        self._gate.command = address.hook_command
         options = self._options
         path = f"{address.folder}/{SOCKET}"
         return LaunchPlan(
@@ -88,7 +88,7 @@ class Screen(Server):
         elif method == "initialized":
             if not self._ready:
                 yield _send(message)
-                yield self._list_hooks(self._options.folder(self._setup.directory), self._let_go)
+                yield self._list_hooks(self._let_go)
         elif method in _OPENING and not self._ready:
             self._held.append((client, message))
         elif method in _OPENING:
@@ -132,10 +132,13 @@ class Screen(Server):
         self._asking[name] = (str(message["method"]), side)
         if not side:
             config = params.get("config")
-            params["config"] = {**(config if isinstance(config, dict) else {}), **self._guarding()}
+            params["config"] = {**(config if isinstance(config, dict) else {}), **self._gate.settings()}
             if message["method"] == "thread/start":
                 theirs = params.get("dynamicTools")
-                params["dynamicTools"] = [*(theirs if isinstance(theirs, list) else []), *self._offered()]
+                params["dynamicTools"] = [
+                    *(theirs if isinstance(theirs, list) else []),
+                    *self._tools.offered(),
+                ]
         return _send({**message, "id": name, "params": params})
 
     # --- the server --------------------------------------------------------------------------

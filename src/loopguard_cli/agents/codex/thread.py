@@ -182,6 +182,13 @@ class Thread:
             self._over[call_id] = None
             yield calls.refused(self.session, call_id, call, reason)
 
+    def drop(self, call_id: CallId) -> Iterator[Event]:
+        """It was asked about, and its turn is interrupted before it ran."""
+        call = self._gated.get(call_id, None)
+        if call is not None and call_id not in self._over:
+            self._over[call_id] = None
+            yield calls.cut_off(self.session, call_id, call)
+
     # --- inside ------------------------------------------------------------------------------
 
     def _run(self, item: Item) -> Iterator[ToolStarted]:
