@@ -10,7 +10,7 @@ once, when nothing will be drawn on them any more:
   goes back to a lower line than before and so leaves it behind.
 * The alternate screen is a picture, not text: nothing on it is said.
 * After the screen was cleared, or drawn beyond its top, programs write again what they had said
-  before; lines that were out already do not come again until the program writes downwards only.
+  before; so many lines that were out already do not come again.
 
 Purely a function of the bytes and the size; bounded by the size of the screen and `REMEMBERED`.
 """
@@ -60,8 +60,10 @@ class TerminalText:
         """The first row that is not out yet."""
         self._redraws = False
         """The program goes back up."""
-        self._again = False
-        """It may be writing what it had written before."""
+        self._again = 0
+        """So many lines may be what it had written before, written again."""
+        self._count = 0
+        """Lines that came out, as far as they are remembered."""
         self._downwards = 0
         """Rows that left the screen since it last went back up."""
         self._scrolled = 0
@@ -87,7 +89,7 @@ class TerminalText:
         self._rows, self._columns = rows, columns
         self._column = min(self._column, columns - 1)
         if self._redraws:
-            self._again = True
+            self._writes_again()
         while len(self._screen) > rows:
             self._leave()
 
@@ -105,7 +107,8 @@ class TerminalText:
         """Some of the output was missed: begin anew with what comes."""
         self._tokens = Tokenizer()
         self._screen, self._row, self._column, self._next = [_Row()], 0, 0, 0
-        self._redraws = self._again = self._line_open = False
+        self._redraws = self._line_open = False
+        self._again = 0
         self._up = None
         self._tops.clear()
 
@@ -247,7 +250,7 @@ class TerminalText:
             self._leave()
             self._downwards += 1
         if self._redraws and self._downwards >= self._rows:
-            self._redraws = self._again = False
+            self._redraws = False
             self._tops.clear()
         if not self._redraws:
             self._final(self._row)
@@ -263,7 +266,7 @@ class TerminalText:
     def _go(self, row: int, column: int) -> None:
         """Move the cursor. Addresses count from the first row that we know of."""
         if row < 0:
-            self._again = True
+            self._writes_again()
         row = max(0, min(row, self._rows - 1))
         if row < self._row or row == 0:
             self._up = row if self._up is None else min(row, self._up)
@@ -296,7 +299,11 @@ class TerminalText:
         elif how in (2, 3):
             for row in self._screen:
                 row.cells = ""
-            self._again, self._up = True, 0
+            self._up = 0
+            self._writes_again()
+
+    def _writes_again(self) -> None:
+        self._again = self._count
 
     # --- what comes out ----------------------------------------------------------------------
 
@@ -311,13 +318,15 @@ class TerminalText:
 
     def _piece(self, text: str, wrapped: bool, goes_on: bool) -> None:
         known = text in self._out
+        if known and self._again:
+            self._again -= 1
+            return
         if text.strip():
+            self._count = min(self._count + 1, REMEMBERED)
             self._out[text] = None
             self._out.move_to_end(text)
             while len(self._out) > REMEMBERED:
                 self._out.popitem(last=False)
-        if known and self._again:
-            return
         if self._line_open and not wrapped:
             self._pieces.append("\n")
         self._line_open = goes_on
