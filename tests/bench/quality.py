@@ -135,7 +135,7 @@ def main() -> None:
     if given.traces is not None:
         parts.append(chapter("Recorded and reconstructed traces", recorded(given.traces, judges)))
     held_out = generated(CONFIRMED, given.each, judges, "held out")
-    parts.append(chapter("Generated, kinds written when the rules were frozen", held_out))
+    parts.append(chapter("Generated, kinds written last (first contact: see detection.md)", held_out))
     parts.append(chapter("Generated, seeds of the confirmation", generated(CONFIRMED, given.each, judges)))
     parts.append(chapter("Generated, seeds of the development", generated(DEVELOPED, given.each, judges)))
     DOCUMENT.write_text("\n".join(parts), encoding="utf-8")
