@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from loopguard_cli.core.effects import Respond
 from loopguard_cli.goal.tools import TOOLS
 
 
@@ -42,6 +43,13 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
+
+
+def readable(answer: Respond) -> str:
+    """An answer as text, for a model or a notice."""
+    if answer.text or not answer.data:
+        return answer.text or answer.code
+    return "\n".join(f"{name}: {msgspec.json.encode(value).decode()}" for name, value in answer.data.items())
 
 
 def _empty(value: Any) -> bool:

@@ -18,7 +18,7 @@ from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.pi import launch
 from loopguard_cli.agents.pi.events import EventReader
 from loopguard_cli.agents.pi.protocol import AnyMessage, Ask, Done, Gate, Resync, Settled, Surface, User
-from loopguard_cli.agents.tools import AgentTool, slash
+from loopguard_cli.agents.tools import readable, slash
 from loopguard_cli.core import events
 from loopguard_cli.core.effects import (
     Abort,
@@ -98,7 +98,7 @@ class Pi:
     def launch(self, _environ: Mapping[str, str], address: BridgeAddress) -> LaunchPlan:
         boot = {
             **msgspec.to_builtins(address),
-            "tools": [_rendered(tool) for tool in self._tools.values()],
+            "tools": [launch.rendered(tool) for tool in self._tools.values()],
             "commands": [msgspec.to_builtins(command) for command in self._commands],
         }
         return launch.first(self.invocation, boot, self.opening)
@@ -202,7 +202,7 @@ class Pi:
             case AnswerGate():
                 yield from self._answer(effect.request, allow=effect.allow, text=effect.text)
             case Respond():
-                yield from self._answer(effect.request, ok=effect.ok, text=_readable(effect))
+                yield from self._answer(effect.request, ok=effect.ok, text=readable(effect))
             case Trim():
                 # pi leaves what was aborted out of what the model reads.
                 yield EffectSettled(session=effect.session, effect=effect.effect, ok=True)
@@ -330,22 +330,3 @@ def capabilities(form: Form) -> Capabilities:
     if form is Form.SCREEN:
         return msgspec.structs.replace(_BRIDGED, screen=True)
     return _BRIDGED if form in (Form.ONE_SHOT, Form.SERVER) else Capabilities()
-
-
-def _rendered(tool: AgentTool) -> dict[str, Any]:
-    required = [name for name in tool.args if name not in tool.optional]
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": {"type": "object", "properties": tool.args, "required": required},
-        "patience_ms": int(tool.patience * 1000),
-    }
-
-
-def _readable(response: Respond) -> str:
-    """An answer as text, for a model or a notice."""
-    if response.text or not response.data:
-        return response.text or response.code
-    return "\n".join(
-        f"{name}: {msgspec.json.encode(value).decode()}" for name, value in response.data.items()
-    )

@@ -15,6 +15,7 @@ import msgspec
 
 from loopguard_cli.agents import commandline
 from loopguard_cli.agents.base import Form, LaunchPlan
+from loopguard_cli.agents.tools import AgentTool
 
 BRIDGE = "LOOPGUARD_BRIDGE"
 
@@ -100,6 +101,17 @@ def auditor(invocation: Invocation, prompt: str, model: str) -> LaunchPlan:
 
 def bridge_path() -> str:
     return str(Path(__file__).with_name("bridge.js"))
+
+
+def rendered(tool: AgentTool) -> dict[str, Any]:
+    """A tool as the bridge registers it."""
+    required = [name for name in tool.args if name not in tool.optional]
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": {"type": "object", "properties": tool.args, "required": required},
+        "patience_ms": int(tool.patience * 1000),
+    }
 
 
 def _form(words: Sequence[str], mode: str, *, interactive: bool) -> Form:
