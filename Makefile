@@ -12,7 +12,8 @@ WORKERS ?= 2
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
 
-demo: $(READY) agents ## Watch a looping agent being stopped and set to work again.
+demo: $(READY) ## Watch a looping agent being stopped and set to work again.
+	@scripts/install-agents opencode
 	PATH="$(CURDIR)/.agents/opencode/node_modules/.bin:$$PATH" $(BIN)/loopguard demo
 
 test: lint types unit real ## Check and test everything; what is skipped is said.
@@ -28,11 +29,15 @@ types: $(READY) ## mypy --strict.
 unit: $(READY) ## Tests without a real agent.
 	$(BIN)/pytest -n $(WORKERS) -m "not real"
 
-real: $(READY) agents ## Tests that drive the real OpenCode.
+real: $(READY) agents ## Tests that drive the real OpenCode, and what other agents are installed.
 	$(BIN)/pytest -m real
 
-agents: ## Install the agents that the tests drive (into .agents/).
+test-agents: $(READY) ## Install all agents and tell the stories of loops, goals and stops with each.
 	@scripts/install-agents
+	LOOPGUARD_TEST_AGENTS=all $(BIN)/pytest -m real
+
+agents: ## Install the OpenCode that the tests drive (into .agents/).
+	@scripts/install-agents opencode
 
 crashes: $(READY) ## Kill supervisors 500 times and more, and race a person's stop 500 times each way.
 	TRIALS=500 $(BIN)/pytest tests/goal/test_crash.py tests/goal/test_races.py
