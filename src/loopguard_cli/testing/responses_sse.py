@@ -226,8 +226,8 @@ class Whole(_Building):
         return msgspec.json.encode(self._response("completed", reply.usage))
 
     def _add(self, kind: str, piece: str) -> bytes:
-        last = self._done[-1] if self._done else {"type": ""}
-        if last["type"] == kind:
+        last: dict[str, Any] = self._done[-1] if self._done else {}
+        if last.get("type") == kind:
             parts = last["content"] if kind == _MESSAGE else last["summary"]
             parts[0]["text"] += piece
         else:

@@ -23,7 +23,7 @@ SURFACES = (
         example="codex exec 'fix the build'",
         reached="driven (its server), hook before each call",
         capabilities=capabilities(screen=False, tools=True),
-        remark="with options that its server does not take (-p, --oss, --worktree, review) unguarded, and says so",
+        remark="with -p, --oss, --worktree, review and fork it runs unguarded, and says so",
     ),
 )
 

@@ -105,7 +105,7 @@ _SCREENS = {"resume", "fork"}
 _WORKING = {"agents", "app-server", "cloud", "exec-server", "mcp-server", "remote-control", "review"}
 """Commands that do, or serve, the work of an agent in ways of their own."""
 _COMMANDS = {
-    *_WORKING,  "login", "logout", "mcp", "plugin",
+    *_WORKING, "login", "logout", "mcp", "plugin",
     "completion", "update", "doctor", "sandbox", "debug", "apply", "a", "queue", "archive", "delete",
     "migrate-rollouts", "migrate-nfs-db", "unarchive", "features", "help",
 }  # fmt: skip
