@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .sitting import ABORT, ALLOW, BLOCK, Sitting
+from loopguard_cli.core.events import SessionGone
+
+from .sitting import ABORT, ALLOW, BLOCK, S, Sitting
 
 
 @pytest.fixture
@@ -163,3 +165,43 @@ def test_a_person_may_have_it_tried_again(sitting: Sitting) -> None:
         sitting.bash("a")
     sitting.person()
     assert [sitting.bash("a") for _ in range(9)] == [BLOCK] * 9
+
+
+def test_a_block_ends_when_the_session_is_discarded(sitting: Sitting) -> None:
+    for _ in range(3):
+        sitting.bash("a")
+    sitting.feed(SessionGone(session=S))
+    assert sitting.bash("a") is ALLOW
+
+
+def test_counters_are_not_reset_by_a_recovery(sitting: Sitting) -> None:
+    sitting.bash("a")
+    sitting.bash("a")
+    sitting.panel.resumed(sitting.now)
+    assert sitting.bash("a") is BLOCK
+
+
+@pytest.mark.parametrize("tool", ["bash", "shell", "powershell"])
+def test_for_each_shell_the_description_is_left_out(sitting: Sitting, tool: str) -> None:
+    said = [sitting.call(tool, {"command": "make", "description": f"try {n}"}) for n in range(3)]
+    assert said[-1] is BLOCK
+
+
+def test_for_other_tools_a_description_makes_another_call(sitting: Sitting) -> None:
+    said = [sitting.call("task", {"prompt": "p", "description": f"try {n}"}) for n in range(3)]
+    assert said == [ALLOW] * 3
+
+
+def test_a_call_that_is_already_running_is_not_cut_off(sitting: Sitting) -> None:
+    for name in ("one", "two", "three"):
+        sitting.ask("bash", {"command": "make"}, call=name)
+    assert max(verdict.action for verdict in sitting.verdicts) is BLOCK
+    assert sitting.end("done", call="one") is ALLOW
+
+
+def test_without_the_stream_guard_calls_are_guarded_all_the_same() -> None:
+    sitting = Sitting("infinity", "text.enabled=false")
+    for _ in range(9):
+        sitting.say("Let me check whether the containers started. ")
+    assert sitting.findings == []
+    assert [sitting.bash("a") for _ in range(3)] == [ALLOW, ALLOW, BLOCK]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from loopguard_cli.core.events import SessionGone
 from loopguard_cli.core.findings import Action
 from loopguard_cli.core.settings import Mode
 
-from .sitting import ABORT, ALLOW, WARN, Sitting
+from .sitting import ABORT, ALLOW, WARN, S, Sitting
 
 
 @pytest.fixture
@@ -175,3 +176,45 @@ def test_reset_clears_the_run(sitting: Sitting) -> None:
 def test_long_but_productive_runs_are_never_interrupted(sitting: Sitting) -> None:
     said = {sitting.bash(f"step {n}", output=f"done {n}") for n in range(500)}
     assert said == {ALLOW}
+
+
+def test_a_tool_may_be_allowed_more_than_others() -> None:
+    sitting = Sitting("pi", "calls.tool_thresholds.read=5")
+    assert [sitting.call("read", {"path": "a"}) for _ in range(5)] == [ALLOW] * 3 + [ABORT, ABORT]
+    assert sitting.rules() == {"call-frequency", "consecutive-call"}
+
+
+def test_a_stricter_setup_for_errors() -> None:
+    sitting = Sitting("pi", "calls.error_threshold=2")
+    assert [sitting.bash(f"try {n}", "no such host", ok=False) for n in range(2)] == [ALLOW, ABORT]
+
+
+def test_errors_of_different_tools_share_a_row(sitting: Sitting) -> None:
+    said = [sitting.call(tool, {"x": 1}, "no such host", ok=False) for tool in ("fetch", "bash", "search")]
+    assert said[-1] is ABORT
+
+
+def test_what_only_reads_like_a_failure_is_none(sitting: Sitting) -> None:
+    said = [sitting.bash(f"try {n}", "Error: no such host", ok=True) for n in range(6)]
+    assert said == [ALLOW] * 6
+
+
+def test_counters_are_cleared_when_the_session_ends(sitting: Sitting) -> None:
+    sitting.bash("a")
+    sitting.bash("a")
+    sitting.feed(SessionGone(session=S))
+    assert sitting.bash("a") is ALLOW
+
+
+def test_a_hard_stop_refuses_the_call_and_ends_the_run_without_continuing(sitting: Sitting) -> None:
+    for _ in range(3):
+        sitting.bash("a")
+    assert sitting.verdicts[-1].action is ABORT
+    assert not sitting.settings.recovery.enabled
+
+
+def test_other_presets_have_no_soft_limits_unless_given() -> None:
+    sitting = Sitting("balanced")
+    sitting.person()
+    assert {sitting.step() for _ in range(40)} == {ALLOW}
+    assert sitting.panel.deadline() is None
