@@ -20,6 +20,7 @@ from loopguard_cli.core.noticing import NotifySettings
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.core.telemetry import OtelSettings
 from loopguard_cli.core.terminal import TerminalSettings
+from loopguard_cli.core.watchdog import WatchdogSettings
 from loopguard_cli.goal.settings import GoalSettings
 
 _ANY_NUMBER = 1e9
@@ -45,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     notify: NotifySettings = NotifySettings()
     otel: OtelSettings = OtelSettings()
     terminal: TerminalSettings = TerminalSettings()
+    watchdog: WatchdogSettings = WatchdogSettings()
 
 
 PERSONAL = frozenset({"goal.audit_command", "notify.command", "notify.webhook", "otel.endpoint"})

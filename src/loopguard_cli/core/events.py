@@ -284,6 +284,29 @@ class Gap(Event, frozen=True, kw_only=True, tag="gap"):
     reason: str
 
 
+class Sampled(Event, frozen=True, kw_only=True, tag="sampled"):
+    """What the agent's processes have done since the last sample; only taken while it is busy.
+
+    Its *own* processes are those it consists of (wrapper, program, servers that came up with it);
+    *below* is everything it started later.
+    """
+
+    seconds: float
+    own_cpu: float = 0.0
+    """Seconds of processor time."""
+    below_cpu: float = 0.0
+    own_bytes: int = 0
+    """Read, from files and connections; what it draws on a terminal is no evidence of work."""
+    below_bytes: int = 0
+    """Read and written."""
+    below: int = 0
+    """How many processes there are."""
+    came_or_went: int = 0
+    """How many started or ended."""
+    connected: bool = False
+    """It has a network connection open."""
+
+
 # --- answers to effects ----------------------------------------------------------------------
 
 
@@ -368,7 +391,7 @@ AnyEvent = (
     SessionSeen | SessionGone | UserSpoke | ReplyStarted | ReplyFinished | TextDelta | TextSnapshot
     | ToolAsked | ToolStarted | ToolFinished | FilesChanged | UsageReported | StatusChanged
     | AgentError | PermissionAsked | PermissionAnswered | AgentSwitched | CompactionStarting
-    | Compacted | AgentConnected | AgentDisconnected | AgentExited | Unparsed | Gap | EffectSettled
+    | Compacted | AgentConnected | AgentDisconnected | AgentExited | Unparsed | Gap | Sampled | EffectSettled
     | SessionRead | LeaseSettled | CheckFinished | AuditFinished | Asked
 )  # fmt: skip
 

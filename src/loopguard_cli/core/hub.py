@@ -45,6 +45,7 @@ from loopguard_cli.core.presence import Presence
 from loopguard_cli.core.records import Fault
 from loopguard_cli.core.requests import answer
 from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode
+from loopguard_cli.core.watchdog import Watchdog, WatchdogSettings
 from loopguard_cli.core.wording import Wording
 
 MAX_SESSIONS = 100
@@ -74,6 +75,7 @@ class Hub:
         capabilities: Capabilities,
         panels: PanelFactory,
         goals: GoalLoop | None = None,
+        watchdog: WatchdogSettings | None = None,
         salt: str = "",
     ) -> None:
         self.settings = settings
@@ -86,6 +88,11 @@ class Hub:
         self.unparsed = 0
         self._panels = panels
         self._mint = Mint(salt)
+        self.watchdog = (
+            Watchdog(watchdog, capabilities=capabilities, mint=self._mint, wording=self.wording)
+            if watchdog is not None
+            else None
+        )
         self._seq = -1
         self._past = {"calls": 0, "turns": 0, "tokens": 0, "cost": 0.0}
 
@@ -108,6 +115,7 @@ class Hub:
         if isinstance(event, ToolAsked) and not _answered(effects, event):
             effects.append(self._answer(event))
         effects += capped
+        effects += self._watch(event, now)
         effects += self._follow(guard, event, now)
         if isinstance(event, SessionGone):
             self._forget(event.session)
@@ -218,6 +226,15 @@ class Hub:
             return guard.context()
         return effect
 
+    def _watch(self, event: Event, now: float) -> list[Effect]:
+        if self.watchdog is None:
+            return []
+        try:
+            return [*self.watchdog.receive(event, now)]
+        except Exception as error:
+            self.watchdog = None
+            return [*self._fault("watchdog", error)]
+
     def _answer(self, asked: ToolAsked) -> AnswerGate:
         """Nobody objects: the call runs, unless a hard cap of the run is reached."""
         shut = bool(self.caps.reached) and self.settings.mode is Mode.ON
@@ -269,6 +286,8 @@ class Hub:
         """Put new settings in force at once, in all sessions. Counters stay."""
         self.settings, self.wording = settings, Wording(settings.locale)
         self.caps.reconfigure(settings.caps)
+        if self.watchdog is not None:
+            self.watchdog.wording = self.wording
         effects: list[Effect] = []
         for guard in self.sessions.values():
             guard.reconfigure(settings, self.wording)

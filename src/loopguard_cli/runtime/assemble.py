@@ -7,6 +7,7 @@ import secrets
 from loopguard_cli.core.hub import Hub
 from loopguard_cli.core.ports import GoalLoop
 from loopguard_cli.core.settings import Capabilities, GuardSettings
+from loopguard_cli.core.watchdog import WatchdogSettings
 from loopguard_cli.detect.panel import Panels
 
 
@@ -15,6 +16,7 @@ def make_hub(
     capabilities: Capabilities,
     *,
     goals: GoalLoop | None = None,
+    watchdog: WatchdogSettings | None = None,
     salt: str | None = None,
 ) -> Hub:
     """A hub with the real detectors. ``salt``: makes effect ids; random unless a replay gives one."""
@@ -23,5 +25,6 @@ def make_hub(
         capabilities=capabilities,
         panels=Panels(),
         goals=goals,
+        watchdog=watchdog,
         salt=secrets.token_hex(4) if salt is None else salt,
     )

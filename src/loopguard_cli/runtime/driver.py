@@ -31,6 +31,7 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.ids import RequestId
 from loopguard_cli.core.records import RunEnded, RunStarted
+from loopguard_cli.core.watchdog import SAMPLE_SECONDS
 from loopguard_cli.errors import UsageError
 from loopguard_cli.runtime import tree
 from loopguard_cli.runtime.bridges import BridgeServer
@@ -120,7 +121,8 @@ class Run:
             listening()
             tree.adopt_orphans()
             self._signals.watch()
-            chores += [asyncio.create_task(self._repeat(chore)) for chore in plan.chores]
+            sampling = Chore(SAMPLE_SECONDS, self._sample)
+            chores += [asyncio.create_task(self._repeat(chore)) for chore in (*plan.chores, sampling)]
             return await self._live(launch)
         finally:
             for task in chores:
@@ -156,6 +158,12 @@ class Run:
                     self._post(self._performer(found, self._plan.clock.now()))
                 else:
                     self._post([found])
+
+    def _sample(self) -> Iterable[Event]:
+        evidence, process = self._plan.evidence, self._process
+        if evidence is None or process is None or process.child.code is not None:
+            return ()
+        return evidence.look(process.child.pid, spare=self._jobs.pids)
 
     def _post(self, events: Iterable[Event]) -> None:
         events = tuple(events)

@@ -13,6 +13,7 @@ from loopguard_cli.core.effects import Effect
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.runtime.clock import Clock
+from loopguard_cli.runtime.evidence import Evidence
 from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.perform import Store
 from loopguard_cli.runtime.recording import Recording
@@ -50,5 +51,7 @@ class Plan(msgspec.Struct, kw_only=True):
     """A goal to be set before the agent starts, in the grammar of ``/goal set``."""
     reload: Reload | None = None
     chores: Sequence[Chore] = ()
+    evidence: Evidence | None = None
+    """Looks at what the agent's processes do, for the watchdog."""
     clock: Clock = msgspec.field(default_factory=Clock)
     hello_seconds: float = HELLO_SECONDS

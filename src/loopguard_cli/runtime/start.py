@@ -24,6 +24,7 @@ from loopguard_cli.runtime import mcp
 from loopguard_cli.runtime.assemble import make_hub
 from loopguard_cli.runtime.clock import Clock
 from loopguard_cli.runtime.driver import Run
+from loopguard_cli.runtime.evidence import Evidence
 from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.nesting import nested_in, replace_by
 from loopguard_cli.runtime.notices import write
@@ -110,7 +111,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         if options.record is not None:
             recording = Recording(options.record, agent=adapter.name, started=clock.started)
             stack.callback(recording.close)
-        hub = make_hub(settings.guard, adapter.capabilities, goals=keeper.goals)
+        hub = make_hub(settings.guard, adapter.capabilities, goals=keeper.goals, watchdog=settings.watchdog)
         reload = Reload(
             project,
             loaded,
@@ -134,6 +135,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
             goals=keeper,
             goal=options.goal,
             reload=reload,
+            evidence=Evidence(lambda: hub.watchdog is not None and hub.watchdog.attentive),
             chores=(Chore(HEARTBEAT_SECONDS, keeper.beat), Chore(LOOK_SECONDS, reload.look)),
         )
         return asyncio.run(_drive(plan, project, state))

@@ -11,6 +11,7 @@ from types import ModuleType
 from loopguard_cli.core.findings import Finding
 from loopguard_cli.core.settings import Locale
 from loopguard_cli.core.wording import english, korean
+from loopguard_cli.core.wording.hanging import HANGING
 
 _CATALOGUES: dict[Locale, ModuleType] = {Locale.EN: english, Locale.KO: korean}
 
@@ -44,6 +45,7 @@ class Wording:
 
     def __init__(self, locale: Locale) -> None:
         self._texts = _CATALOGUES[locale]
+        self._hanging = HANGING[locale]
 
     def _text(self, name: str) -> str:
         text: str = getattr(self._texts, name)
@@ -121,6 +123,17 @@ class Wording:
 
     def changed(self, name: str, value: str) -> str:
         return self._text("CHANGED").format(name, value)
+
+    def hung(self, waits: str, minutes: float) -> str:
+        """``waits``: for what it may be waiting (`core.watchdog`)."""
+        return self._hanging[waits].format(minutes)
+
+    def deaf(self) -> str:
+        return self._hanging["deaf"]
+
+    def restarted(self) -> str:
+        """For the model, behind a restart."""
+        return self._hanging["restarted"]
 
     def notice_title(self, topic: str) -> str:
         """The headline of a notice; ``topic`` is one of `core.noticing.TOPICS`."""
