@@ -13,23 +13,37 @@ from loopguard_cli.exit_codes import ExitCode
 if TYPE_CHECKING:
     from loopguard_cli.cli.diagnosis import Diagnosis
 
-EXAMPLES = ("loopguard doctor", "loopguard doctor --json")
+EXAMPLES = ("loopguard doctor", "loopguard doctor opencode", "loopguard doctor --json")
 
 
-def command(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
+def command(
+    agent: Annotated[
+        str, typer.Argument(metavar="[AGENT]", help="Try this agent instead: guard it for real, offline.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
     """Look at the program, the terminal, agents, settings and state, and say what to do.
+
+    With AGENT: start it twice against a scripted model, in folders of its own, and see whether it says
+    hello, whether its gate is really asked and whether it can really be stopped.
 
     Repairs nothing by itself. Exits with 1 if something will not work.
     """
     from loopguard_cli.cli.diagnosis import Level
     from loopguard_cli.cli.render import diagnosis, page
 
-    found = list(examine())
+    found = list(_trial(agent) if agent else examine())
     if as_json:
         page.show_json(found)
     else:
         page.show(diagnosis.page(found))
     return ExitCode.FAILED if any(one.level is Level.PROBLEM for one in found) else ExitCode.OK
+
+
+def _trial(agent: str) -> Iterator[Diagnosis]:
+    from loopguard_cli.cli.diagnosis.trial import trial
+
+    return trial(agent)
 
 
 def examine() -> Iterator[Diagnosis]:

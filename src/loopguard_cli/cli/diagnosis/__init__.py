@@ -24,7 +24,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``loopguard doctor``."""
 
     area: str
-    """``loopguard``, ``terminal``, ``agents``, ``settings``, ``state`` or ``runs``."""
+    """``loopguard``, ``terminal``, ``agents``, ``settings``, ``state``, ``runs`` or ``trial``."""
     level: Level
     text: str
     advice: str = ""

@@ -1,0 +1,15 @@
+"""``loopguard doctor AGENT`` with each real agent that is installed."""
+
+from __future__ import annotations
+
+import pytest
+from tests.real.installed import installed
+
+from loopguard_cli.testing.examine import SUBJECTS, examine
+
+
+@pytest.mark.parametrize("agent", SUBJECTS)
+def test_what_is_promised_of_an_agent_is_seen(agent: str) -> None:
+    checks = list(examine(agent, installed(agent, SUBJECTS[agent].program)))
+    assert len(checks) == 6
+    assert not [check for check in checks if not check.ok]
