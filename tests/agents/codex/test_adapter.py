@@ -102,7 +102,7 @@ class Played:
 @pytest.fixture
 def running() -> Played:
     """``codex exec`` in its first turn."""
-    played = Played("exec", "go")
+    played = Played("exec", "--skip-git-repo-check", "go")
     played.take(played.adapter.began())
     played.answer("initialize", {"userAgent": "x/0.171.0 (y)"})
     played.answer("hooks/list", {"data": []})
@@ -125,7 +125,7 @@ def command(played: Played, call: str, text: str = "ls", when: str = "started", 
 
 
 def test_hooks_that_are_not_trusted_stay_off_and_those_that_are_stay_on() -> None:
-    played = Played("exec", "go")
+    played = Played("exec", "--skip-git-repo-check", "go")
     played.take(played.adapter.began())
     played.answer("initialize", {})
     hooks = [
@@ -191,6 +191,30 @@ def test_side_conversations_are_left_alone(running: Played) -> None:
     assert len(running.events) == before
 
 
+# --- where it may work --------------------------------------------------------------------------
+
+
+def looked(played: Played, found: str) -> None:
+    for message in [m for m in played.sent if m.get("method") == "fs/getMetadata"]:
+        there = message["params"]["path"] == found
+        outcome = {"result": {}} if there else {"error": {"code": -1, "message": "no such file"}}
+        played.take(played.adapter.heard({"id": message["id"], **outcome}))
+
+
+@pytest.mark.parametrize(
+    ("repository", "opened"),
+    [("/project/.git", 1), ("/.git", 1), ("", 0)],
+)
+def test_it_works_where_the_program_itself_would(repository: str, opened: int) -> None:
+    played = Played("exec", "go")
+    played.take(played.adapter.began())
+    played.answer("initialize", {})
+    played.answer("hooks/list", {"data": []})
+    looked(played, repository)
+    assert len(played.asked("thread/start")) == opened
+    assert played.adapter.finished is not bool(opened)
+
+
 # --- interrupting -------------------------------------------------------------------------------
 
 
@@ -209,7 +233,7 @@ def test_an_abort_ends_the_turn_and_only_the_commands_that_it_waits_for(running:
 
 
 def test_an_abort_before_the_turn_has_begun_interrupts_it_as_soon_as_it_has() -> None:
-    played = Played("exec", "go")
+    played = Played("exec", "--skip-git-repo-check", "go")
     played.take(played.adapter.began())
     played.answer("initialize", {})
     played.answer("hooks/list", {"data": []})
@@ -260,7 +284,7 @@ def test_the_agents_own_goal_is_neither_ours_nor_the_persons(running: Played) ->
 
 
 def test_names_of_its_own_goal_tools_are_not_taken() -> None:
-    names = {tool["name"] for tool in Played("exec", "go").adapter._tools.offered()}
+    names = {tool["name"] for tool in Played("exec", "--skip-git-repo-check", "go").adapter._tools.offered()}
     assert "goal_complete" in names
     assert names.isdisjoint({"get_goal", "create_goal", "update_goal"})
 

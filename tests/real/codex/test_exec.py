@@ -87,6 +87,15 @@ def test_a_session_is_resumed(world: CodexWorld) -> None:
     assert newest.mentions(TASK)
 
 
+def test_outside_of_a_repository_it_must_be_told_to_work_as_the_agent_itself_must(world: CodexWorld) -> None:
+    command = ("codex", "exec", TASK)
+    plain, guarded = world.run(*command), world.guard(*command).wait()
+    assert (guarded.code, plain.code) == (1, 1), guarded
+    assert guarded.err.splitlines()[0] == plain.err.splitlines()[-1]
+    (world.project / ".git").mkdir()
+    assert world.guard(*command).wait().out == "Done.\n"
+
+
 # --- loops --------------------------------------------------------------------------------------
 
 

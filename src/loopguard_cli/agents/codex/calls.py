@@ -40,7 +40,7 @@ def told(item: Item, directory: str) -> Call:
     args = item.arguments if isinstance(item.arguments, dict) else {}
     match item.type:
         case "commandExecution":
-            return _command(_unwrapped(item.command or ""), item.cwd or "", directory)
+            return _command(unwrapped(item.command or ""), item.cwd or "", directory)
         case "fileChange":
             return Call(PATCH, {"changes": item.changes})
         case "mcpToolCall":
@@ -113,7 +113,7 @@ def _command(command: str, cwd: str, directory: str) -> Call:
     return Call(COMMAND, {"cmd": command, **beside})
 
 
-def _unwrapped(command: str) -> str:
+def unwrapped(command: str) -> str:
     """The command without the shell that it is given to."""
     try:
         words = shlex.split(command)

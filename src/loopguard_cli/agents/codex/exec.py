@@ -36,7 +36,7 @@ from loopguard_cli.agents.codex.protocol import (
     read,
     text_of,
 )
-from loopguard_cli.agents.codex.server import Server, _send, capabilities
+from loopguard_cli.agents.codex.server import Returned, Server, _send, capabilities
 from loopguard_cli.agents.codex.thread import INTERRUPTED
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.events import AgentConnected, AgentExited, Event, Status, StatusChanged, Unparsed
@@ -46,6 +46,7 @@ from loopguard_cli.wire import jsonrpc
 WARNINGS = 100
 
 _PROMPT = "person.1"
+_OUTSIDE = "Not inside a trusted directory and --skip-git-repo-check was not specified.\n"
 _OWN_WARNING = "`--dangerously-bypass-hook-trust`"
 """The agent warns about how we let our hook in."""
 
@@ -71,6 +72,8 @@ class Exec(Server):
         self._failed = False
         self._status = 0
         self._total = Figures()
+        self._keeping = 0
+        """How often the last message is being written to its file."""
         self._last = ""
         """The agent's latest message."""
 
@@ -90,7 +93,7 @@ class Exec(Server):
 
     @property
     def waiting(self) -> bool:
-        return self._prompted and not self._busy(self.session)
+        return self._prompted and not self._keeping and not self._busy(self.session)
 
     @property
     def finished(self) -> bool:
@@ -132,7 +135,34 @@ class Exec(Server):
         self._version = initialized.version
         yield AgentConnected(agent=self.name, version=self._version)
         yield _send(self._rpc.notification("initialized", {}))
-        yield self._list_hooks(self._schema_first)
+        yield self._list_hooks(self._repository_first)
+
+    def _repository_first(self) -> Iterator[Part]:
+        """The program itself works outside of a repository only if it is told to."""
+        if self._options.skip_git:
+            yield from self._schema_first()
+            return
+        folder = PurePosixPath(self._options.folder(self._setup.directory))
+        unseen = {str(place / ".git") for place in (folder, *folder.parents)}
+        found: list[str] = []
+
+        def looked(path: str) -> Returned:
+            def seen(_result: Any, error: jsonrpc.Failure | None) -> Iterator[Part]:
+                unseen.discard(path)
+                if error is None:
+                    found.append(path)
+                if not unseen:
+                    yield from self._schema_first() if found else self._outside()
+
+            return seen
+
+        for path in sorted(unseen):
+            yield self._request("fs/getMetadata", {"path": path}, looked(path))
+
+    def _outside(self) -> Iterator[Part]:
+        self._failed, self._status = True, 1
+        yield Shown(kind=Show.ERR, text=_OUTSIDE)
+        yield StatusChanged(status=Status.IDLE)
 
     def _schema_first(self) -> Iterator[Part]:
         if not self._options.schema:
@@ -278,9 +308,12 @@ class Exec(Server):
         if self._options.last_message:
             path = str(PurePosixPath(self._setup.directory) / self._options.last_message)
             data = b64encode(self._last.encode()).decode()
+            self._keeping += 1
             yield self._request("fs/writeFile", {"path": path, "dataBase64": data}, self._kept)
 
     def _kept(self, _result: Any, error: jsonrpc.Failure | None) -> Iterator[Part]:
+        self._keeping -= 1
+        yield StatusChanged(session=self.session, status=Status.IDLE)
         if error is not None:
             text = f"Failed to write last message file {self._options.last_message}: {error.message}\n"
             yield Shown(kind=Show.ERR, text=text)

@@ -101,7 +101,6 @@ _FLAGS = {
 _SCREEN_VALUED = {*_SERVER_VALUED, *_VALUED, "-p", "--profile", "--local-provider", "--add-dir"}
 _ATTACHED = {"-m", "-s", "-a", "-C", "-c", "-i", "-o", "-p"}
 _PLAIN = {"-h", "--help", "-V", "--version"}
-_SCREENS = {"resume", "fork"}
 _WORKING = {"agents", "app-server", "cloud", "exec-server", "mcp-server", "remote-control", "review"}
 """Commands that do, or serve, the work of an agent in ways of their own."""
 _COMMANDS = {
@@ -141,7 +140,7 @@ def _exec(program: tuple[str, ...], words: list[str]) -> Options:
         elif word in _SERVER_FLAGS:
             server.append(word)
         elif word in _BYPASS:
-            fields["sandbox"], fields["approval"] = "danger-full-access", "never"
+            fields.update(sandbox="danger-full-access", approval="never", skip_git=True)
         elif word == "--full-auto":
             fields.setdefault("sandbox", "workspace-write")
         elif word in _FLAGS:
@@ -177,10 +176,15 @@ def _exec(program: tuple[str, ...], words: list[str]) -> Options:
 
 
 def _screen(program: tuple[str, ...], words: list[str]) -> Options:
-    """Settings go to the server, where the interactive program would not send them."""
+    """Settings go to the server, where the interactive program would not send them.
+
+    With a server elsewhere it also takes no permissions for a thread that exists: those are ours to add.
+    """
     server: list[str] = []
     screen: list[str] = []
-    directory, trusts_hooks = "", False
+    fields: dict[str, Any] = {}
+    free = [word for word in commandline.words(words, _SCREEN_VALUED) if not word.startswith("-")]
+    again = free[:1] in (["resume"], ["fork"])
     rest = iter(words)
     for word in rest:
         if word == "--":
@@ -193,22 +197,21 @@ def _screen(program: tuple[str, ...], words: list[str]) -> Options:
             # A server elsewhere is not ours to stand before, and ours takes no profiles.
             return Options(kind=Kind.OTHER, program=program, why=word)
         elif word == "--dangerously-bypass-hook-trust":
-            trusts_hooks = True
+            fields["trusts_hooks"] = True
         elif word == "--no-daemon":
             continue
         elif word in ("-C", "--cd"):
-            directory = next(rest, "")
-            screen += [word, directory]
+            fields["directory"] = next(rest, "")
+            screen += [word, fields["directory"]]
+        elif again and _VALUED.get(word) in ("sandbox", "approval"):
+            fields[_VALUED[word]] = next(rest, "")
+        elif again and word in _BYPASS:
+            fields["sandbox"], fields["approval"] = "danger-full-access", "never"
+        elif word in _SCREEN_VALUED:
+            screen += [word, next(rest, "")]
         else:
             screen.append(word)
-    return Options(
-        kind=Kind.SCREEN,
-        program=program,
-        server=tuple(server),
-        screen=tuple(screen),
-        directory=directory,
-        trusts_hooks=trusts_hooks,
-    )
+    return Options(kind=Kind.SCREEN, program=program, server=tuple(server), screen=tuple(screen), **fields)
 
 
 def _separated(words: Sequence[str]) -> Iterator[str]:

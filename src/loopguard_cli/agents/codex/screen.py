@@ -133,6 +133,10 @@ class Screen(Server):
         if not side:
             config = params.get("config")
             params["config"] = {**(config if isinstance(config, dict) else {}), **self._gate.settings()}
+            options = self._options
+            for field, value in (("sandbox", options.sandbox), ("approvalPolicy", options.approval)):
+                if value and params.get(field) is None:
+                    params[field] = value
             if message["method"] == "thread/start":
                 theirs = params.get("dynamicTools")
                 params["dynamicTools"] = [
