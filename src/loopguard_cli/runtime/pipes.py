@@ -17,6 +17,7 @@ from typing import Any
 from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan, Relayed
 from loopguard_cli.core.events import Event, Unparsed
 from loopguard_cli.runtime.child import Child
+from loopguard_cli.runtime.lifeline import Lifeline
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
 
 LINE_BYTES = 64 << 20
@@ -48,10 +49,12 @@ class PipedChild(Child):
             stderr=subprocess.PIPE if plan.quiet else None,
             process_group=0,
         )
+        self._lifeline = Lifeline(self._process.pid)
         return self._process.pid
 
     def _ended(self, code: int) -> None:
         self._process.returncode = code
+        self._lifeline.let_go()
 
     def streams(self) -> tuple[Any, Any, Any]:
         return self._process.stdin, self._process.stdout, self._process.stderr
