@@ -37,7 +37,7 @@ TAKE_TERMINAL = (
 _INCOMPLETE = re.compile(rb"\x1b(\[[0-?]*[ -/]*|[P\]X^_][^\x07\x1b]*\x1b?)?\Z")
 _UNKNOWN_TO_PYTE = re.compile(
     rb"\x1b[PX^_][^\x1b]*\x1b\\"  # strings to the terminal
-    rb"|\x1b\[[<=>?][0-9;]*[mu]"  # keyboard protocols
+    rb"|\x1b\[[<=>?][0-9;?]*[mu]"  # keyboard protocols
     rb"|\x1b\[\??[0-9;]*\$p"  # mode queries
     rb"|\x1b\[[>=][0-9;]*[cq]"  # version queries
     rb"|\x1b\[[0-9;]*:[0-9;:]*m"  # colours with colons

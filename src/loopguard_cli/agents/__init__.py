@@ -97,6 +97,7 @@ AGENTS: dict[str, Known] = {
         "pi",
         "@earendil-works/pi-coding-agent @mariozechner/pi-coding-agent",
     ),
+    "stream": _known("Any program that prints its events", "streams", ""),
     "acp": _known("Agent Client Protocol", "acp", "1", "claude-agent-acp codex-acp pi-acp"),
 }
 

@@ -61,6 +61,8 @@ class Streams(StrEnum):
     """The person's own; beside the agent runs its server, whose streams are ours: the adapter is `Relayed`."""
     TERMINAL = "terminal"
     """A pseudo-terminal, passed through: keys can be typed, and an `OnTerminal` adapter reads along."""
+    TAPPED = "tapped"
+    """Standard output is passed on and an `OnTerminal` adapter reads along; the others are the person's own."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +86,24 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     tool_environment: dict[str, str] = {}
     """For the environment of that server, and of nothing else: it holds the word that lets it in."""
     terminal: TerminalSettings = TerminalSettings()
+    events: str = ""
+    """In which format the agent prints its events on standard output, if it does."""
+
+
+class Mirror(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder of the person's as the agent shall see it: links to what is in it, and files of ours beside.
+
+    What the agent makes or replaces there is put into the person's folder when the run ends.
+    """
+
+    folder: str
+    """The person's; made when it does not exist, as the agent would."""
+    at: str
+    """Where the agent sees it: a name in the run's private folder."""
+    opened: tuple[str, ...] = ()
+    """Folders in it that are mirrored themselves, so that ours can lie inside."""
+    written: tuple[str, ...] = ()
+    """Files that are linked even before they exist: what the agent writes is the person's at once."""
 
 
 class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +126,8 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     not read at all). None: it is read to its end, however long that takes."""
     files: dict[str, bytes] = {}
     """Written into the run's private folder (`BridgeAddress.folder`) before the start, by relative name."""
+    mirrors: tuple[Mirror, ...] = ()
+    """Made there first; ``files`` may lie inside."""
     bridged: bool = True
     """A first sign of life is expected (`AgentConnected`); without one the person is told."""
     quiet: bool = False
@@ -184,6 +206,10 @@ class Keys(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds to wait before; some agents take a text and the Enter behind it as one paste."""
 
 
+class Interrupt(msgspec.Struct, frozen=True, kw_only=True):
+    """SIGINT to an agent that can be told nothing else (`Streams.TAPPED`)."""
+
+
 class Show(StrEnum):
     """What a piece of console output is."""
 
@@ -243,7 +269,7 @@ class ToClient(msgspec.Struct, frozen=True, kw_only=True):
     message: dict[str, Any]
 
 
-Outgoing = Order | HookReply | Keys | Shown | Question | Withdrawn | Follow | ToClient
+Outgoing = Order | HookReply | Keys | Interrupt | Shown | Question | Withdrawn | Follow | ToClient
 
 
 class Answer(NamedTuple):

@@ -115,7 +115,9 @@ class Recovery:
         if self.active:
             return
         allowance = self._settings.recovery
-        self.continues = resume and allowance.enabled and self.used < allowance.max_continuations
+        able = self._can.prompt or self._can.respawn
+        left = able and allowance.enabled and self.used < allowance.max_continuations
+        self.continues = resume and left
         self._finding, self._newest_user, self._busy_again = finding, newest_user, False
         self.step, self._effect = Step.ABORTING, self._mint.effect()
         self._due = now + ABORT_SECONDS

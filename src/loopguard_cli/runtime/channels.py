@@ -10,6 +10,7 @@ from loopguard_cli.agents.base import (
     Answer,
     Follow,
     HookReply,
+    Interrupt,
     Keys,
     Order,
     Outgoing,
@@ -40,6 +41,10 @@ class Screen(Protocol):
     def type(self, keys: Keys) -> None: ...
 
 
+class Tap(Protocol):
+    def interrupt(self) -> None: ...
+
+
 class Relay(Protocol):
     def send(self, order: ToClient) -> None: ...
 
@@ -67,6 +72,7 @@ class Channels:
         self.pipes: Pipes | None = None
         self.relay: Relay | None = None
         self.screen: Screen | None = None
+        self.tap: Tap | None = None
         self.console: Console | None = None
         self.files: Files | None = None
         self._post = post
@@ -93,6 +99,9 @@ class Channels:
             case Keys():
                 if self.screen is not None:
                     self.screen.type(order)
+            case Interrupt():
+                if self.tap is not None:
+                    self.tap.interrupt()
             case Shown():
                 if self.console is not None:
                     self.console.show(order)

@@ -9,10 +9,21 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from loopguard_cli.agents.base import Adapter, Driven, Form, LaunchPlan, OnTerminal, Relayed, Streams
+from loopguard_cli.agents.base import (
+    Adapter,
+    Concluding,
+    Driven,
+    Form,
+    LaunchPlan,
+    OnTerminal,
+    Relayed,
+    Shown,
+    Streams,
+)
 from loopguard_cli.core.events import AgentDisconnected, Event
 from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.child import Child
+from loopguard_cli.runtime.notices import write
 
 INTERRUPT_SECONDS = 1.0
 """Before an interrupt that should have come from the keyboard is passed on after all."""
@@ -128,6 +139,7 @@ class _RelayedProcess(Process):
         from loopguard_cli.runtime.relay import Relay
 
         self._post = post
+        self._adapter = adapter
         self._channels = channels
         self._relay = channels.relay = Relay(adapter, launch.relay, channels.take, post)
         try:
@@ -151,6 +163,10 @@ class _RelayedProcess(Process):
         """The agent is gone; its server goes with its input, but may first end a turn."""
         self._pipes.finish()
         await self._pipes.ended.wait()
+        if isinstance(self._adapter, Concluding):
+            for order in self._adapter.concluded().orders:
+                if isinstance(order, Shown):
+                    write(order.text)
 
     def close(self) -> None:
         if self._watch is not None:
@@ -204,6 +220,28 @@ class _ScreenProcess(Process):
         self._screen.close()
 
 
+class _TappedProcess(Process):
+    def __init__(
+        self, launch: LaunchPlan, environ: Mapping[str, str], adapter: OnTerminal, channels: Channels
+    ) -> None:
+        from loopguard_cli.runtime.tap import Tap, TapChild
+
+        child = TapChild(launch, environ)
+        super().__init__(child)
+        self._channels = channels
+        self._tap = channels.tap = Tap(child, adapter, channels.take)
+
+    def begin(self) -> None:
+        self._tap.begin()
+
+    async def drained(self) -> None:
+        await self._tap.ended.wait()
+
+    def close(self) -> None:
+        self._channels.tap = None
+        self._tap.close()
+
+
 def start(
     launch: LaunchPlan, environ: Mapping[str, str], adapter: Adapter, channels: Channels, post: Post
 ) -> Process:
@@ -218,3 +256,5 @@ def start(
         case Streams.TERMINAL:
             reader = adapter if isinstance(adapter, OnTerminal) else None
             return _ScreenProcess(launch, environ, reader, channels)
+        case Streams.TAPPED:
+            return _TappedProcess(launch, environ, cast("OnTerminal", adapter), channels)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
 import signal
 import termios
 import tty
@@ -17,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from loopguard_cli.agents.base import Answer, Keys, OnTerminal, ReadsAlong
+from loopguard_cli.runtime.outlet import own_descriptor, writable
 from loopguard_cli.runtime.screen_child import ScreenChild, window_size
 from loopguard_cli.runtime.tee import Tee
 
@@ -38,9 +38,6 @@ STILL_SECONDS = 2.0
 """Without output for so long, the program waits for the person (`ReadsAlong.still`). Spinners, clocks and
 cursors of programs at work move more often."""
 
-FLUSH_SECONDS = 10.0
-"""A terminal that takes nothing for so long does not get the last words of the agent."""
-
 Take = Callable[[Answer], None]
 
 
@@ -60,7 +57,7 @@ class Screen:
         self._typing: list[asyncio.TimerHandle] = []
         self._next_key = 0.0
         self._before: list[Any] | None = None
-        self._inward, self._outward = 0, _own_descriptor(1)
+        self._inward, self._outward = 0, own_descriptor(1)
         self._at_end = False
         """The agent's terminal has nothing more to say."""
         self.ended = asyncio.Event()
@@ -123,7 +120,7 @@ class Screen:
     def _empty(self) -> None:
         """Bring everything that the agent has written so far to the person, waiting for the terminal."""
         while True:
-            while self._to_person and _writable(self._outward):
+            while self._to_person and writable(self._outward):
                 self._send()
             if self._to_person:
                 self._to_person.clear()
@@ -248,15 +245,3 @@ class Screen:
                 pass
             except OSError:  # the person's terminal is gone
                 self._to_person.clear()
-
-
-def _own_descriptor(fd: int) -> int:
-    """The same terminal, not blocking us; the given descriptor is shared with others, who may rely on it."""
-    with suppress(OSError):
-        if os.isatty(fd):
-            return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-    return fd
-
-
-def _writable(fd: int) -> bool:
-    return bool(select.select([], [fd], [], FLUSH_SECONDS)[1])

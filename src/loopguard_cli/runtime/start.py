@@ -55,6 +55,8 @@ class Options(msgspec.Struct, kw_only=True):
     permissions: Permissions = Permissions.ASK
     record: Path | None = None
     assignments: Sequence[str] = ()
+    events: str = ""
+    """In which format the agent prints its events; its adapter is then ``stream``."""
     goal: str = ""
     """A goal to be set before the agent starts, in the grammar of ``/goal set``."""
 
@@ -83,8 +85,9 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         tool_server=(sys.executable, "-m", "loopguard_cli", "mcp"),
         tool_environment=mcp.environment(run_id, tool_word),
         terminal=settings.terminal,
+        events=options.events,
     )
-    adapter = choose(setup, options.agent)
+    adapter = choose(setup, options.agent or ("stream" if options.events else ""))
     if transcript := environ.get(TRANSCRIPT):
         from loopguard_cli.runtime.transcribing import transcribed
 

@@ -82,7 +82,9 @@ def test_into_a_program_that_nobody_named_an_agent_no_prompt_is_typed() -> None:
     looping(watched)
     watched.rests()
     assert watched.typed == [b"\x1b"]
-    assert any(isinstance(e, Tell) and "--agent terminal" in e.text for e in watched.effects)
+    assert any(isinstance(e, Tell) and e.topic == "loop.stopped" for e in watched.effects)
+    answer = watched.agent.carry_out(order())
+    assert answer.orders == ()
 
 
 def test_the_person_types_meanwhile() -> None:

@@ -34,6 +34,15 @@ def command(
             "--agent", metavar="NAME", help="Which agent a wrapper script starts.", show_default=False
         ),
     ] = "",
+    events: Annotated[
+        str,
+        typer.Option(
+            "--events",
+            metavar="FORMAT",
+            help="The agent prints its events as JSON lines: ndjson, claude or codex.",
+            show_default=False,
+        ),
+    ] = "",
     mode: Annotated[
         Mode | None, typer.Option("--mode", help="on acts, observe only reports, off does nothing.")
     ] = None,
@@ -104,6 +113,7 @@ def command(
         Options(
             argv=argv,
             agent=agent,
+            events=events,
             permissions=permissions,
             record=record,
             assignments=[*(assignments or ()), *chosen],
