@@ -38,7 +38,7 @@ def test_after_the_end_calls_come_from_the_ledger(project: Path, capsys: pytest.
     assert text.startswith("Run aaaa1111 (over)\n")
     rows = [line.split()[3:] for line in text.splitlines()[2:]]
     assert rows == [
-        ["bash", "deadbeef", "3", "blocked"],
+        ["bash", "deadbeef", "3", "error,", "blocked", "now"],
         ["read", "feedface", "1", "no", "answer", "yet"],
     ]
     found = as_json(capsys)

@@ -33,6 +33,7 @@ from loopguard_cli.core.wording import Wording
 from loopguard_cli.store.lines import Entry
 from loopguard_cli.store.summary import REFUSED, CallSummary
 
+
 class InspectView(msgspec.Struct, kw_only=True):
     """Everything ``loopguard inspect`` tells."""
 
@@ -174,7 +175,7 @@ def calls_page(calls: Sequence[CallSummary], now: float, *, title: str) -> list[
             Cell(call.tool),
             Cell(call.key[:8], Tone.QUIET),
             Cell(number(call.count), Tone.WARN if call.count > 1 else Tone.PLAIN),
-            Cell("blocked", Tone.BAD) if call.blocked else _outcome(call.ok),
+            _outcome(call),
         ]
         rows.append([*row, Cell(call.session, Tone.QUIET)] if several else row)
     if not rows:
@@ -183,7 +184,11 @@ def calls_page(calls: Sequence[CallSummary], now: float, *, title: str) -> list[
     return [line(Cell(title, Tone.STRONG)), Table(columns, rows)]
 
 
-def _outcome(ok: bool | None) -> Cell:
-    if ok is None:
-        return Cell("no answer yet", Tone.QUIET)
-    return Cell("ok", Tone.GOOD) if ok else Cell("error", Tone.WARN)
+def _outcome(call: CallSummary) -> Cell:
+    """What came of a call, and whether another one like it would be refused."""
+    if call.ok is None:
+        return Cell("blocked", Tone.BAD) if call.blocked else Cell("no answer yet", Tone.QUIET)
+    outcome = "ok" if call.ok else "error"
+    if call.blocked:
+        return Cell(f"{outcome}, blocked now", Tone.BAD)
+    return Cell(outcome, Tone.GOOD if call.ok else Tone.WARN)
