@@ -42,7 +42,12 @@ class Sandbox:
         self._settings_file.parent.mkdir()
         self._url = base_url.removesuffix("/v1")
         self._settings: dict[str, Any] = {
-            "permissions": {"allow": ["Bash", "Edit", "Read", "Write"], "defaultMode": "default"}
+            "permissions": {
+                "allow": ["Bash", "Edit", "Read", "Write"],
+                "defaultMode": "default",
+                "disableAutoMode": "disable",
+            },
+            "skipAutoPermissionPrompt": True,
         }
         self.configure({})
         self.trust(self.project)
@@ -52,6 +57,7 @@ class Sandbox:
         state = {
             "hasCompletedOnboarding": True,
             "bypassPermissionsModeAccepted": True,
+            "hasResetAutoModeOptInForDefaultOffer": True,
             "customApiKeyResponses": {"approved": [_KEY[-_APPROVED:]]},
             "projects": {str(folder): {"hasTrustDialogAccepted": True} for folder in folders},
         }

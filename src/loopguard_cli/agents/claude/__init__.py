@@ -38,7 +38,10 @@ SURFACES = (
         example="claude -p --input-format stream-json ...",
         reached="hooked (a plugin for this one start)",
         capabilities=interactive.HOSTED,
-        remark="another program talks to it, so nothing but its hooks is ours: it cannot be interrupted",
+        remark=(
+            "another program talks to it, so nothing but its hooks is ours: it cannot be interrupted, and "
+            "is prompted only at the end of a turn"
+        ),
     ),
 )
 

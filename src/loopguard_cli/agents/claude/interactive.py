@@ -109,7 +109,7 @@ class Interactive:
         self._journal = Journal(self._calls, self._replies)
         self._known = Sessions(setup.directory)
         self._gate = Gate(self._calls, self._reply)
-        self._talk = Talk(self._replies, self._gate, interrupts=self._screen)
+        self._talk = Talk(self._replies, self._gate, screen=self._screen)
         self._tools = ToolServer(setup.tools)
         self._connected = False
         self._passed = False
@@ -142,7 +142,9 @@ class Interactive:
             ),
             form=asked.form,
             streams=Streams.TERMINAL if self._screen else Streams.INHERITED,
-            files=plugin.files(address, self._setup.commands, tools=bool(self._setup.tools)),
+            files=plugin.files(
+                address, self._setup.commands, tools=bool(self._setup.tools), waits=self._screen
+            ),
             remarks=() if asked.understood or self._screen else (_NOT_UNDERSTOOD,),
         )  # fmt: skip
 

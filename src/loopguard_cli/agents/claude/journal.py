@@ -60,8 +60,10 @@ class Journal:
             return
         match reading.text(line, "type"), reading.text(line, "subtype"):
             case "assistant", _:
-                old = session in self._old
-                yield from self._replies.whole(session, reading.record(line, "message"), old=old)
+                message = reading.record(line, "message")
+                # A message without a reason to stop was interrupted: nobody has to judge it any more.
+                old = session in self._old or not reading.text(message, "stop_reason")
+                yield from self._replies.whole(session, message, old=old)
             case "user", _:
                 yield from self._user(session, line)
             case "system", "stop_hook_summary":

@@ -44,11 +44,19 @@ def commands(given: Sequence[SlashCommand]) -> dict[str, SlashCommand]:
     return {f"{NAME}:{command.name}": command for command in given}
 
 
-def files(address: BridgeAddress, given: Sequence[SlashCommand], *, tools: bool) -> dict[str, bytes]:
-    """The files of the plugin, for `LaunchPlan.files`."""
+def files(
+    address: BridgeAddress, given: Sequence[SlashCommand], *, tools: bool, waits: bool
+) -> dict[str, bytes]:
+    """The files of the plugin, for `LaunchPlan.files`.
+
+    ``waits``: with hooks that wait for something to say. A process that ends by itself would wait for
+    them half a minute.
+    """
     hooks: dict[str, list[dict[str, Any]]] = {name: [_http(address, name)] for name in HOOKS}
-    hooks["UserPromptSubmit"].append(_wait(address))
-    hooks["SessionStart"] = [_command(address, "SessionStart"), _wait(address)]
+    hooks["SessionStart"] = [_command(address, "SessionStart")]
+    if waits:
+        hooks["UserPromptSubmit"].append(_wait(address))
+        hooks["SessionStart"].append(_wait(address))
     servers = {NAME: {"type": "http", "url": address.hooks + MCP}} if tools else {}
     described = "Guards against loops, and keeps the session at its goal."
     found: dict[str, Any] = {

@@ -8,6 +8,7 @@ complaint begins a turn; every prompt starts another waiting hook, so there is a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from loopguard_cli.agents.base import HookReply
@@ -18,6 +19,7 @@ from loopguard_cli.core.ids import EffectId, SessionId
 SESSIONS = 100
 DEFAULT_CAP = 9
 """Answers to the Stop hook in a row, without a tool call, after which the turn ends all the same."""
+_TAGS = re.compile(r"[<>&]")
 _WAKES = 2
 """The exit status with which a waiting hook begins a turn."""
 
@@ -25,16 +27,16 @@ _WAKES = 2
 class _Ways:
     """What is open in one session."""
 
-    __slots__ = ("answers", "prompt", "pushed", "stop", "waiter")
+    __slots__ = ("answers", "pushed", "stop", "waiter", "waiting")
 
     def __init__(self) -> None:
         self.stop = self.waiter = 0
         """Numbers of the waiting calls; 0: there is none."""
         self.answers = 0
-        self.prompt: Prompt | None = None
-        """To be pushed as soon as a hook waits."""
-        self.pushed: Prompt | None = None
-        """On its way; it comes back as a prompt of the agent."""
+        self.waiting: list[Prompt] = []
+        """To be pushed as soon as a hook waits, one by one."""
+        self.pushed: list[Prompt] = []
+        """On their way; each comes back as a prompt of the agent."""
 
 
 class Pushing:
@@ -56,8 +58,8 @@ class Pushing:
         if ways.waiter:
             yield HookReply(call=ways.waiter)
         ways.waiter = call
-        if ways.prompt is not None:
-            yield from self._push(ways, ways.prompt)
+        if ways.waiting:
+            yield from self._push(ways)
 
     def considered(self, call: int) -> Iterator[HookReply]:
         """Nothing came for the Stop hook: the turn may end."""
@@ -92,36 +94,32 @@ class Pushing:
     def push(self, prompt: Prompt) -> Iterator[HookReply]:
         """Send by the waiting hook, as soon as there is one."""
         ways = self._of(prompt.session)
+        ways.waiting.append(prompt)
         if ways.waiter:
-            yield from self._push(ways, prompt)
-        else:
-            ways.prompt = prompt
+            yield from self._push(ways)
 
     def came(self, session: SessionId, text: str) -> Prompt | None:
         """A turn begins with ``text``: the prompt of ours that it is; None: it is none."""
         ways = self._of(session)
         ways.answers = 0
-        pushed = ways.pushed
-        if pushed is None or pushed.text.strip() not in text:
-            return None
-        ways.pushed = None
-        return pushed
+        came = next((prompt for prompt in ways.pushed if _mark(prompt.text) in text), None)
+        if came is not None:
+            ways.pushed.remove(came)
+        return came
 
     def cancel(self, effect: EffectId) -> None:
         for ways in self._ways.values():
-            if ways.prompt is not None and ways.prompt.effect == effect:
-                ways.prompt = None
+            ways.waiting = [prompt for prompt in ways.waiting if prompt.effect != effect]
 
     def unsent(self) -> Iterator[Prompt]:
         """The agent is gone: what it never took."""
         for ways in self._ways.values():
-            for prompt in (ways.prompt, ways.pushed):
-                if prompt is not None:
-                    yield prompt
-            ways.prompt = ways.pushed = None
+            yield from (*ways.pushed, *ways.waiting)
+            ways.pushed, ways.waiting = [], []
 
-    def _push(self, ways: _Ways, prompt: Prompt) -> Iterator[HookReply]:
-        call, ways.waiter, ways.prompt, ways.pushed = ways.waiter, 0, None, prompt
+    def _push(self, ways: _Ways) -> Iterator[HookReply]:
+        call, ways.waiter, prompt = ways.waiter, 0, ways.waiting.pop(0)
+        ways.pushed.append(prompt)
         yield HookReply(call=call, code=_WAKES, text=prompt.text)
 
     def _of(self, session: SessionId) -> _Ways:
@@ -129,3 +127,8 @@ class Pushing:
         if ways is None:
             ways = self._ways[session] = _Ways()
         return ways
+
+
+def _mark(text: str) -> str:
+    """The longest piece of a prompt that comes back as it was sent: what looks like a tag may not."""
+    return max(_TAGS.split(text), key=len).strip()

@@ -44,13 +44,13 @@ class _Session:
 
 
 class Talk:
-    """The turns of all sessions. ``interrupts``: keys can be typed into the agent's terminal."""
+    """The turns of all sessions. ``screen``: keys can be typed, and hooks wait in the background."""
 
-    def __init__(self, replies: Replies, gate: Gate, *, interrupts: bool) -> None:
+    def __init__(self, replies: Replies, gate: Gate, *, screen: bool) -> None:
         self.pushing = Pushing()
         self._replies = replies
         self._gate = gate
-        self._interrupts = interrupts
+        self._screen = screen
         self._sessions: Recent[SessionId, _Session] = Recent(SESSIONS)
         self._aborts: list[Abort] = []
         self._numbers = 0
@@ -128,7 +128,7 @@ class Talk:
             yield settled(session, effect.effect, "a sub-agent cannot be interrupted by itself")
         elif not self._of(session).busy:
             yield settled(session, effect.effect)
-        elif not self._interrupts:
+        elif not self._screen:
             yield settled(session, effect.effect, "nothing can interrupt this session")
         else:
             self._aborts.append(effect)
@@ -148,8 +148,10 @@ class Talk:
             yield settled(session, effect.effect, "a turn is running")
         elif (reply := self.pushing.answer(effect)) is not None:
             yield from self._feed_back(effect, reply)
-        else:
+        elif self._screen:
             yield from self.pushing.push(effect)
+        else:
+            yield settled(session, effect.effect, "the turn is over, and no hook waits in this process")
 
     def read(self, effect: ReadSession) -> SessionRead:
         state = self._of(effect.session)

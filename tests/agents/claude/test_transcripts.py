@@ -1,0 +1,11 @@
+"""The Claude Code adapter on transcripts of the real agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loopguard_cli.testing.conformance import Conformance
+
+
+class TestClaude(Conformance):
+    transcripts = Path(__file__).parents[1] / "transcripts" / "claude"
