@@ -1,4 +1,4 @@
-"""Goals with the real ``opencode run``: it is started again until the goal has ended, and the status says how."""
+"""Goals with the real ``opencode run``: started again until the goal has ended; the status says how."""
 
 import re
 from collections.abc import Callable, Sequence

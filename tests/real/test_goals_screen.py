@@ -1,6 +1,6 @@
-"""Goals on OpenCode's own screen: commands typed into it, what a person's keys mean, and what the model sees."""
+"""Goals on OpenCode's own screen: commands typed in, what keys mean, and what the model sees."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from tests.pty.terminal import Terminal
@@ -16,14 +16,14 @@ Open = Callable[..., Terminal]
 
 
 @pytest.fixture
-def screen(world: World) -> Iterator[Open]:
+def screen(world: World) -> Open:
     def start(*agent: str, options: Sequence[str] = ()) -> Terminal:
         quick = ["--set", "goal.cooldown_seconds=0.1", *options]
         tty = world.guard_screen("opencode", *agent, options=quick)
         tty.wait_for(READY)
         return tty
 
-    yield start
+    return start
 
 
 def begun(seen: Sequence[Exchange]) -> bool:

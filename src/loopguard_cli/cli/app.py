@@ -79,7 +79,7 @@ def _print_version(wanted: bool) -> None:
 
 @root.callback()
 def _root(
-    version: Annotated[
+    _version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
