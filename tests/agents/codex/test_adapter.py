@@ -25,6 +25,8 @@ from loopguard_cli.core.events import (
     EffectSettled,
     Event,
     Origin,
+    PermissionAnswered,
+    PermissionAsked,
     SessionRead,
     Status,
     ToolAsked,
@@ -365,6 +367,8 @@ def test_questions_go_to_the_person_and_answers_to_the_server(screen: Played) ->
     assert screen.shown[-1] == (1, question)
     say(screen, 1, id=0, result={"decision": "accept"})
     assert screen.sent[-1] == {"id": 0, "result": {"decision": "accept"}}
+    (asked,), (answered,) = screen.found(PermissionAsked), screen.found(PermissionAnswered)
+    assert (asked.request, answered.allowed) == (answered.request, True)
 
 
 def test_our_tools_are_called_by_us_and_those_of_the_program_by_it(screen: Played) -> None:
@@ -384,6 +388,25 @@ def test_a_second_client_learns_what_the_first_one_did(screen: Played) -> None:
     say(screen, 2, id=5, method="initialize", params={})
     assert screen.shown[-1] == (2, {"id": 5, "result": {"userAgent": "x/0.171.0 (y)"}})
     assert len(screen.asked("initialize")) == 1
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"method": []},
+        {"method": {}, "id": []},
+        {"method": "thread/start", "id": None, "params": []},
+        {"method": "initialize", "params": {"capabilities": {"optOutNotificationMethods": [None, 1]}}},
+        {"id": [], "result": 3},
+        {"id": 0, "result": {"decision": {"acceptWithExecpolicyAmendment": {}}}},
+    ],
+)
+def test_a_program_of_another_version_is_no_error(screen: Played, message: dict[str, Any]) -> None:
+    initialize(screen)
+    screen.answer("hooks/list", {"data": []})
+    screen.take(screen.adapter.said(1, message))
+    screen.take(screen.adapter.heard(message))
 
 
 def test_the_warning_about_our_own_hook_is_not_shown(screen: Played) -> None:

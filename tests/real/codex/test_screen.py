@@ -18,6 +18,9 @@ def test_the_third_equal_call_is_refused_on_the_persons_screen(world: CodexWorld
         enter(tui, TASK)
         tui.wait_for("Went another way.")
         assert "called 3 times with the same arguments" in tui.text
+        tui.send("\x04")
+        assert tui.wait() == 0
+        assert "to go on: loopguard run -- codex resume" in tui.text
     assert (world.count("again"), world.count("other")) == (2, 1)
     (told,) = world.model.chats()[3].request.results
     assert "[ANTI-LOOP]" in told

@@ -8,6 +8,7 @@ own settings, sessions, approvals and sandbox are what they are without us.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from loopguard_cli.agents.base import (
     Form,
     LaunchPlan,
     Setup,
+    Show,
+    Shown,
     Streams,
     ToClient,
     answer,
@@ -25,12 +28,18 @@ from loopguard_cli.agents.codex.listening import Part
 from loopguard_cli.agents.codex.options import Options
 from loopguard_cli.agents.codex.protocol import Initialized, ThreadOf, read
 from loopguard_cli.agents.codex.server import Server, _send, capabilities
+from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.effects import Effect, Level, Tell
-from loopguard_cli.core.events import AgentConnected, AgentExited, Event
+from loopguard_cli.core.events import AgentConnected, AgentExited, Event, PermissionAnswered, PermissionAsked
+from loopguard_cli.core.ids import CallId, RequestId, SessionId
 
 SOCKET = "codex"
 """Name of the socket in the private folder of the run."""
 
+QUESTIONS = 100
+
+_QUESTION = "question."
+_REFUSALS = ("decline", "cancel")
 _OPENING = {"thread/start", "thread/resume", "thread/fork"}
 _OURS = "loopguard"
 _NEEDED = ("thread/", "turn/", "item/", "error")
@@ -50,6 +59,8 @@ class Screen(Server):
         """We know which hooks there are."""
         self._held: list[tuple[int, dict[str, Any]]] = []
         """Threads to be opened then."""
+        self._questions: Recent[str, SessionId] = Recent(QUESTIONS)
+        """What the person is asked, by the server's id."""
         self._asking: dict[str, tuple[str, bool]] = {}
         """Requests of clients that open a thread: the method, and whether it is a side conversation."""
 
@@ -68,6 +79,14 @@ class Screen(Server):
     def exited(self, code: int) -> Sequence[Event]:
         return [*self._gone(), AgentExited(code=code)]
 
+    def concluded(self) -> Answer:
+        """The program tells how to reach a server that has ended with it; this is how to go on instead."""
+        used = [thread.session for thread in self._known() if thread.user]
+        if not used:
+            return Answer()
+        command = shlex.join(["loopguard", "run", "--", *self._options.program, "resume", used[-1]])
+        return Answer((Shown(kind=Show.NOTE, text=f"its server has ended with it; to go on: {command}"),))
+
     # --- clients -----------------------------------------------------------------------------
 
     def joined(self, client: int) -> Answer:
@@ -83,6 +102,7 @@ class Screen(Server):
 
     def _said(self, client: int, message: dict[str, Any]) -> Iterator[Part]:
         method = message.get("method")
+        method = method if isinstance(method, str) else None
         if method == "initialize":
             yield from self._initialize(client, message)
         elif method == "initialized":
@@ -93,10 +113,21 @@ class Screen(Server):
             self._held.append((client, message))
         elif method in _OPENING:
             yield self._open(client, message)
-        elif "id" in message and isinstance(method, str):
+        elif "id" in message and method is not None:
             yield _send({**message, "id": _name(client, message["id"])})
         else:
             yield _send(message)
+            yield from self._decided(message)
+
+    def _decided(self, message: dict[str, Any]) -> Iterator[Part]:
+        """The person has answered a question of the agent."""
+        session = self._questions.pop(str(message.get("id")))
+        if session is not None:
+            result = message.get("result")
+            decision = result.get("decision", result.get("action")) if isinstance(result, dict) else None
+            request = RequestId(f"{_QUESTION}{message['id']}")
+            allowed = decision is not None and decision not in _REFUSALS
+            yield PermissionAnswered(session=session, request=request, allowed=allowed)
 
     def _initialize(self, client: int, message: dict[str, Any]) -> Iterator[Part]:
         if self._initialized is not None:
@@ -173,6 +204,15 @@ class Screen(Server):
 
     def _asked(self, request: int | str, method: str, params: dict[str, Any]) -> Iterator[Part]:
         """For the person; the first client that answers decides."""
+        session = params.get("threadId")
+        if isinstance(session, str) and session not in self._side:
+            self._questions[str(request)] = SessionId(session)
+            yield PermissionAsked(
+                session=SessionId(session),
+                request=RequestId(f"{_QUESTION}{request}"),
+                permission=method,
+                call=CallId(str(params.get("itemId") or "")),
+            )
         yield from self._broadcast({"id": request, "method": method, "params": params})
 
     def _carry_out(self, effect: Effect) -> Iterator[Part]:
