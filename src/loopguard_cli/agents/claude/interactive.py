@@ -198,6 +198,7 @@ class Interactive:
             self._connected = True
             yield AgentConnected(agent=self.name, version=self._tools.client)
         yield from self._known.see(session)
+        self._talk.meet(session)
         if path := reading.text(body, "transcript_path"):
             yield Follow(path=path)
         match call.hook:

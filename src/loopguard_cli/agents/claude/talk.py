@@ -57,6 +57,10 @@ class Talk:
 
     # --- what the hooks tell -----------------------------------------------------------------
 
+    def meet(self, session: SessionId) -> None:
+        """A session exists, and can be prompted."""
+        self._of(session)
+
     def prompted(self, session: SessionId, body: dict[str, Any]) -> Iterator[Event]:
         """A prompt was submitted, by whomever."""
         text = reading.text(body, "prompt")
