@@ -73,6 +73,17 @@ def test_what_is_not_ours_to_do_is_left_alone(line: str) -> None:
     assert parsed(line).kind is Kind.OTHER
 
 
+def test_more_folders_are_added_to_the_one_it_works_in() -> None:
+    thread = parsed("codex exec --add-dir /a --add-dir b go").thread("/project")
+    assert thread["runtimeWorkspaceRoots"] == ["/project", "/a", "/project/b"]
+    assert "runtimeWorkspaceRoots" not in parsed("codex exec go").thread("/project")
+
+
+def test_folders_for_the_screen_are_ours_to_add() -> None:
+    options = parsed("codex --add-dir /a -m gpt")
+    assert (options.folders("/project"), options.screen) == (["/project", "/a"], ("-m", "gpt"))
+
+
 def test_an_option_that_we_cannot_carry_over_is_named() -> None:
     assert parsed("codex exec --worktree go").why == "exec --worktree"
 

@@ -52,6 +52,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     trusts_hooks: bool = False
     """The person lets every hook run."""
     images: tuple[str, ...] = ()
+    add_dirs: tuple[str, ...] = ()
+    """Folders that may be written to beside the one it works in."""
     schema: str = ""
     """A file with the shape of the last message."""
     last_message: str = ""
@@ -64,9 +66,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             given["model"] = self.model
         if self.sandbox:
             given["sandbox"] = self.sandbox
+        if self.add_dirs:
+            given["runtimeWorkspaceRoots"] = self.folders(directory)
         if self.ephemeral and not self.resumes:
             given["ephemeral"] = True
         return given
+
+    def folders(self, directory: str) -> list[str]:
+        """Where it works, and where else it may write; empty: nothing was said about that."""
+        more = [str(PurePosixPath(directory) / folder) for folder in self.add_dirs]
+        return [self.folder(directory), *more] if more else []
 
     def folder(self, directory: str) -> str:
         """Where the agent works."""
@@ -86,6 +95,7 @@ _VALUED = {
     "-a": "approval", "--ask-for-approval": "approval",
     "-C": "directory", "--cd": "directory",
     "-i": "images", "--image": "images",
+    "--add-dir": "add_dirs",
     "--output-schema": "schema",
     "-o": "last_message", "--output-last-message": "last_message",
     "--color": "",
@@ -98,7 +108,7 @@ _FLAGS = {
     "--all": "everywhere",
     "--dangerously-bypass-hook-trust": "trusts_hooks",
 }  # fmt: skip
-_SCREEN_VALUED = {*_SERVER_VALUED, *_VALUED, "-p", "--profile", "--local-provider", "--add-dir"}
+_SCREEN_VALUED = {*_SERVER_VALUED, *_VALUED, "-p", "--profile", "--local-provider"}
 _ATTACHED = {"-m", "-s", "-a", "-C", "-c", "-i", "-o", "-p"}
 _PLAIN = {"-h", "--help", "-V", "--version"}
 _WORKING = {"agents", "app-server", "cloud", "exec-server", "mcp-server", "remote-control", "review"}
@@ -130,6 +140,7 @@ def _exec(program: tuple[str, ...], words: list[str]) -> Options:
     server: list[str] = []
     fields: dict[str, Any] = {}
     images: list[str] = []
+    add_dirs: list[str] = []
     free: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -141,14 +152,14 @@ def _exec(program: tuple[str, ...], words: list[str]) -> Options:
             server.append(word)
         elif word in _BYPASS:
             fields.update(sandbox="danger-full-access", approval="never", skip_git=True)
-        elif word == "--full-auto":
-            fields.setdefault("sandbox", "workspace-write")
         elif word in _FLAGS:
             fields[_FLAGS[word]] = True
         elif word in _VALUED:
             value = next(rest, "")
             if _VALUED[word] == "images":
                 images += value.split(",")
+            elif _VALUED[word] == "add_dirs":
+                add_dirs.append(value)
             else:
                 fields[_VALUED[word]] = value
         elif word.startswith("-") and word != "-":
@@ -171,6 +182,7 @@ def _exec(program: tuple[str, ...], words: list[str]) -> Options:
         server=tuple(server),
         prompt=prompt,
         images=tuple(images),
+        add_dirs=tuple(add_dirs),
         **fields,
     )
 
@@ -178,7 +190,8 @@ def _exec(program: tuple[str, ...], words: list[str]) -> Options:
 def _screen(program: tuple[str, ...], words: list[str]) -> Options:
     """Settings go to the server, where the interactive program would not send them.
 
-    With a server elsewhere it also takes no permissions for a thread that exists: those are ours to add.
+    With a server elsewhere it also takes no folders, and no permissions for a thread that exists: those
+    are ours to add.
     """
     server: list[str] = []
     screen: list[str] = []
@@ -203,6 +216,8 @@ def _screen(program: tuple[str, ...], words: list[str]) -> Options:
         elif word in ("-C", "--cd"):
             fields["directory"] = next(rest, "")
             screen += [word, fields["directory"]]
+        elif word == "--add-dir":
+            fields["add_dirs"] = (*fields.get("add_dirs", ()), next(rest, ""))
         elif again and _VALUED.get(word) in ("sandbox", "approval"):
             fields[_VALUED[word]] = next(rest, "")
         elif again and word in _BYPASS:

@@ -165,7 +165,11 @@ class Screen(Server):
             config = params.get("config")
             params["config"] = {**(config if isinstance(config, dict) else {}), **self._gate.settings()}
             options = self._options
-            for field, value in (("sandbox", options.sandbox), ("approvalPolicy", options.approval)):
+            for field, value in (
+                ("sandbox", options.sandbox),
+                ("approvalPolicy", options.approval),
+                ("runtimeWorkspaceRoots", options.folders(self._setup.directory)),
+            ):
                 if value and params.get(field) is None:
                     params[field] = value
             if message["method"] == "thread/start":
