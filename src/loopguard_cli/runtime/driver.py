@@ -14,7 +14,6 @@ from loopguard_cli.agents.base import (
     BridgeAddress,
     Following,
     Form,
-    Holding,
     Hooked,
     LaunchPlan,
     Opened,
@@ -23,7 +22,6 @@ from loopguard_cli.agents.base import (
 from loopguard_cli.core.effects import Effect, Prompt, Record, Respond
 from loopguard_cli.core.events import (
     AgentConnected,
-    AgentDisconnected,
     AgentExited,
     Asked,
     Event,
@@ -46,18 +44,13 @@ from loopguard_cli.runtime.process import Process, start
 from loopguard_cli.runtime.signals import Signals
 from loopguard_cli.runtime.supervisor import Supervisor
 from loopguard_cli.runtime.terminal import Terminal
+from loopguard_cli.runtime.watchers import GRACE_SECONDS, Watchers
 
 if TYPE_CHECKING:
     from loopguard_cli.runtime.hooks import HookServer
 
 LAST_WORDS_SECONDS = 1.0
 """For what a bridge said just before its process ended."""
-
-EXIT_SECONDS = 10.0
-"""For a one-shot agent to exit by itself once it has nothing more to do."""
-
-GRACE_SECONDS = 3.0
-"""Between asking an agent to end and making it."""
 
 INSIST_SECONDS = 2.0
 """Between a signal that ends the run and our ending an agent that does not follow it."""
@@ -80,12 +73,9 @@ class Run:
         self._hooks: HookServer | None = None
         self._folder: PrivateFolder | None = None
         self._process: Process | None = None
-        self._connected = asyncio.Event()
-        """The present agent process has given a sign of life to its adapter."""
         self._signals = Signals(self._terminal, self._jobs, self._give_up)
         self._refusal = ""
         """Why the goal of the command line is not set."""
-        self._guarded = False
         self._signalled = 0
         """The signal that is to end the run."""
         self._insisting: asyncio.Task[None] | None = None
@@ -115,6 +105,14 @@ class Run:
             environ=plan.environ,
         )
         self._supervisor = Supervisor(plan.hub, self._performer, plan.clock, plan.recording)
+        self._watchers = Watchers(
+            adapter=self._adapter,
+            supervisor=self._supervisor,
+            performer=self._performer,
+            channels=self._channels,
+            notices=self._notices,
+            hello_seconds=plan.hello_seconds,
+        )
         chores: list[asyncio.Task[None]] = []
         try:
             launch = self._prepare()
@@ -170,7 +168,7 @@ class Run:
         if self._plan.reload is not None:
             events = tuple(map(self._plan.reload.meant, events))
         if any(isinstance(event, AgentConnected) for event in events):
-            self._connected.set()
+            self._watchers.connected.set()
         self._supervisor.post(events)
 
     def _reply(self, answer: Respond) -> bool:
@@ -195,7 +193,7 @@ class Run:
 
     def _invite(self) -> BridgeAddress:
         """The address for an agent about to be launched."""
-        self._connected.clear()
+        self._watchers.connected.clear()
         address = self._bridges.invite()
         return self._hooks.invite(address) if self._hooks is not None else address
 
@@ -239,6 +237,7 @@ class Run:
         if launch.bridged or launch.streams is Streams.TERMINAL:
             environ = {**environ, tree.MARK: self._mark}
         if self._folder is not None:
+            self._folder.mirror(launch.mirrors)
             self._folder.write(launch.files)
         self._terminal.remember()
         process = self._process = start(launch, environ, self._adapter, self._channels, self._post)
@@ -249,18 +248,10 @@ class Run:
         for remark in launch.remarks:
             self._notices.say(remark)
         process.begin()
-        watchers = [asyncio.ensure_future(self._expect_hello())] if launch.bridged else []
-        if process.driven:
-            watchers.append(asyncio.ensure_future(self._dismiss(process)))
-        elif launch.form is Form.ONE_SHOT:
-            watchers.append(asyncio.ensure_future(self._hurry(process)))
-        if isinstance(self._adapter, Holding):
-            watchers.append(asyncio.ensure_future(self._release(self._adapter)))
+        self._watchers.watch(process, launch)
         child.poll()
         await child.ended.wait()
-        for watcher in watchers:
-            watcher.cancel()
-        await asyncio.gather(*watchers, return_exceptions=True)
+        await self._watchers.dismissed()
         with suppress(TimeoutError):
             await asyncio.wait_for(process.drained(), LAST_WORDS_SECONDS)
         if self._channels.files is not None:
@@ -269,7 +260,7 @@ class Run:
         self._terminal.restore(modes=child.signal != 0 and launch.form is Form.SCREEN)
         await self._bridges.drained(LAST_WORDS_SECONDS)
         await tree.end_all(self._mark, self._jobs.pids)
-        if launch.bridged and not self._connected.is_set():
+        if launch.bridged and not self._watchers.connected.is_set():
             self._notices.say("the agent ended before it connected, so it was not guarded")
         return self._ended(process)
 
@@ -298,54 +289,10 @@ class Run:
             await self._supervisor.changed.wait()
         return None
 
-    async def _expect_hello(self) -> None:
-        try:
-            await asyncio.wait_for(self._connected.wait(), self._plan.hello_seconds)
-        except TimeoutError:
-            reason = f"no hello within {self._plan.hello_seconds:g} s"
-            self._supervisor.post([AgentDisconnected(reason=reason)])
-            self._notices.say(
-                f"{self._adapter.name} runs UNGUARDED: nothing of ours inside it has answered ({reason})"
-            )
-            await self._connected.wait()
-            self._notices.say(f"{self._adapter.name} has connected after all and is guarded now")
-        self._guarded = True
-
-    async def _hurry(self, process: Process) -> None:
-        """A one-shot agent that should be done, because its continuation waits, must not hang."""
-        await self._until(
-            lambda: self._performer.next_prompt is not None or self._performer.ending is not None
-        )
-        await asyncio.sleep(EXIT_SECONDS)
-        await process.child.end(GRACE_SECONDS)
-
-    async def _release(self, adapter: Holding) -> None:
-        """An agent that is kept goes on by itself whenever nothing more is wanted of it."""
-        while True:
-            await self._until(lambda: adapter.holding and self._nothing_wanted())
-            self._channels.take(adapter.release(self._performer.ending is not None))
-
-    async def _dismiss(self, process: Process) -> None:
-        """Let a driven agent go once nobody wants anything more from it."""
-        await self._until(lambda: self._done_with(process))
-        process.dismiss()
-        await asyncio.sleep(EXIT_SECONDS)
-        await process.child.end(GRACE_SECONDS)
-
-    def _done_with(self, process: Process) -> bool:
-        return bool(self._signalled) or (process.over and self._nothing_wanted())
-
-    def _nothing_wanted(self) -> bool:
-        return self._performer.ending is not None or not self._plan.hub.pending()
-
-    async def _until(self, holds: Callable[[], bool]) -> None:
-        while not holds():
-            self._supervisor.changed.clear()
-            await self._supervisor.changed.wait()
-
     def _give_up(self, number: int) -> None:
         """No continuation any more: the person wants the run to end."""
         self._signalled = number
+        self._watchers.giving_up = True
         self._supervisor.changed.set()
         if number != signal.SIGINT and self._process is not None and self._insisting is None:
             self._insisting = asyncio.ensure_future(self._insist(self._process))
@@ -377,5 +324,5 @@ class Run:
         if self._folder is not None:
             self._folder.remove()
         self._terminal.close()
-        self._notices.finish(guarded=self._guarded)
+        self._notices.finish(guarded=self._watchers.guarded)
         self._signals.close()

@@ -70,6 +70,8 @@ class Calls:
             self._asking.pop(call.tool)
             yield from self._run(session, fields.tool_call_id, call, message)
         if ended:
+            if call.told and not call.running and not call.rejected:
+                yield Shown(kind=Show.TOOL, text=_brief(call))  # asked about, and not told to be running
             yield from self._end(session, fields, call, message, cancelling=cancelling)
 
     def ask(self, session: SessionId, fields: ToolFields, request: RequestId) -> ToolAsked:
