@@ -146,6 +146,12 @@ class Terminal:
         while select.select([self._master], [], [], 0)[0]:
             self._take(os.read(self._master, 65536))
 
+    def settle(self) -> None:
+        """Wait until everything written so far is on the screen."""
+        with self._changed:
+            while select.select([self._master], [], [], 0)[0]:
+                self._changed.wait(0.05)
+
     def hang_up(self) -> None:
         """Take the terminal away, as when its window is closed."""
         self._stop()

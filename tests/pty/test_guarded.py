@@ -340,14 +340,17 @@ def test_loopguard_is_killed_outright(desk: Desk) -> None:
         "print('\\x1b[?1049h\\x1b[?1003h\\x1b[>1upids', os.getpid(), other.pid, '.', flush=True)\n"
         "while True: time.sleep(10)\n"
     )
-    with desk.terminal(desk.script("deaf.py", source), guarded=True) as terminal:
+    program = [sys.executable, "-m", "loopguard_cli", "run", "--", *desk.script("deaf.py", source)]
+    shell = ["sh", "-c", '"$@"; echo ended; read line', "sh", *program]
+    with desk.terminal(shell, guarded=False) as terminal:
         found = terminal.wait_for(lambda text: re.search(r"pids (\d+) (\d+)", text))
         assert isinstance(found, re.Match)
         processes = [psutil.Process(int(pid)) for pid in found.groups()]
-        terminal.process.kill()
-        terminal.process.wait(30)
+        (loopguard,) = psutil.Process(terminal.process.pid).children()
+        loopguard.kill()
+        terminal.wait_for("ended")
         assert gone(processes)
-        terminal.read_on()
+        terminal.settle()
         assert terminal.changed_modes == []
 
 

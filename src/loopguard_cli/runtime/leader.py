@@ -110,7 +110,7 @@ class Leader:
             pass
 
     def _pass_on(self, number: int, _frame: object) -> None:
-        if number == signal.SIGHUP and os.getppid() != self._supervisor:
+        if number == signal.SIGHUP and _hung_up():
             self._abandoned()
         elif self._agent:
             _signal_group(self._agent, number)
@@ -142,6 +142,15 @@ class Leader:
             _signal_checked(pid, signal.SIGCONT)
         if self._stages:
             signal.alarm(1)
+
+
+def _hung_up() -> bool:
+    """The supervisor's end of the terminal is closed. Its parent number would still be right for a moment."""
+    try:
+        termios.tcgetattr(0)
+    except (OSError, termios.error):
+        return True
+    return False
 
 
 def _signal_group(group: int, number: int) -> None:
