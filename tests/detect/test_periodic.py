@@ -166,7 +166,15 @@ def test_honest_repetitions(name: str) -> None:
         ("AAAA", Matter.DATA),
         ("deadbeef ", Matter.DATA),
         ("...", Matter.MARKS),
-        ("   \n", Matter.MARKS),
+        ("   \n", Matter.BLANKS),
+        ("    ", Matter.MARKS),
+        ("\U0001f389", Matter.PICTURES),
+        ("\u2500", Matter.MARKS),
+        ("/components/src", Matter.UNBROKEN),
+        ("court", Matter.UNBROKEN),
+        ("null,", Matter.DATA),
+        ("deadbeef", Matter.DATA),
+        ("ICAgICAg", Matter.DATA),
         ("| yes ", Matter.CODE),
         ("<td>cell</td>\n", Matter.CODE),
         ("- [ ] open\n", Matter.CODE),
@@ -175,3 +183,10 @@ def test_honest_repetitions(name: str) -> None:
 )
 def test_what_a_unit_consists_of(unit: str, matter: Matter) -> None:
     assert matter_of(unit) is matter
+
+
+@pytest.mark.parametrize("unit", ["/components/src", "court", "\n", "\U0001f389", "ha-"])
+def test_what_no_document_contains_that_often(unit: str) -> None:
+    writer = Writer()
+    writer.write("Here it is: ", *[unit] * (1_400 // len(unit)))
+    assert "char-cycle" in writer.rules()

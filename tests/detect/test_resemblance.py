@@ -33,6 +33,8 @@ VARIATIONS: dict[str, Call] = {
     "a range": lambda s, n: s.call("read", {"path": "a", "view_range": [n, n + 40]}, "the first lines"),
     "a limit of a command": lambda s, n: s.bash(f"head -n {50 * n} run.log", "run failed"),
     "a retry's number": lambda s, n: s.call("look_up", {"what": f"attempt {n}: who calls main"}, "nobody"),
+    "an address no cache knows": lambda s, n: s.call("fetch", {"url": f"https://a.io/x?q=1&_={n}7"}, "403"),
+    "a retry in an address": lambda s, n: s.call("fetch", {"url": f"https://a.io/x?retry={n}"}, "403"),
     "saying something": lambda s, n: s.bash(f"echo going to write part {n}", f"going to write part {n}"),
     "doing nothing": lambda s, n: s.bash(("true", ":", "cat /dev/null | cat", "echo", "pwd")[n % 5]),
 }

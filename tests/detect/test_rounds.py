@@ -132,6 +132,16 @@ def test_one_error_from_varying_calls_is_a_nudge_then_an_abort(sitting: Sitting)
     assert sitting.rules() == {"repeat-error"}
 
 
+def test_one_tool_failing_alike_nine_times_in_a_row_is_cut_off(sitting: Sitting) -> None:
+    said = [
+        sitting.call("click", {"ref": f"e{n}"}, f"reference e{n} is not on this page", ok=False)
+        for n in range(9)
+    ]
+    assert said[3] is NUDGE
+    assert ABORT not in said[:8]
+    assert said[8] is ABORT
+
+
 def test_errors_of_one_batch_count_once(sitting: Sitting) -> None:
     said = []
     for n in range(6):

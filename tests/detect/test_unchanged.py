@@ -38,6 +38,26 @@ def test_equal_reads_sent_off_together_count_once(sitting: Sitting) -> None:
     assert [sitting.ask("read", {"path": "a"}) for _ in range(5)] == [ALLOW] * 5
 
 
+def test_nobody_means_six_equal_reads_at_once(sitting: Sitting) -> None:
+    assert [sitting.ask("read", {"path": "a"}) for _ in range(7)] == [ALLOW] * 5 + [BLOCK] * 2
+
+
+@pytest.mark.parametrize("tool", ["debugger_step", "move", "game_walk"])
+def test_stepping_on_is_no_repetition(sitting: Sitting, tool: str) -> None:
+    assert [sitting.call(tool, {"by": "one"}, f"you are at {n}") for n in range(12)] == [ALLOW] * 12
+
+
+def test_a_file_moved_again_and_again_is_no_step(sitting: Sitting) -> None:
+    assert sitting.call("move_file", {"from": "a", "to": "b"}, "moved") is ALLOW
+    assert sitting.call("move_file", {"from": "a", "to": "b"}, "moved") is ALLOW
+    assert sitting.call("move_file", {"from": "a", "to": "b"}, "moved") is BLOCK
+
+
+def test_a_share_that_moves_is_progress(sitting: Sitting) -> None:
+    said = [sitting.bash("tail -n 1 build.log", f"[{9 * n}%] compiling part {n}") for n in range(10)]
+    assert said == [ALLOW] * 10
+
+
 def test_a_refused_call_stays_refused_while_nothing_changes(sitting: Sitting) -> None:
     for _ in range(3):
         sitting.bash("python x.py", "7")

@@ -31,6 +31,8 @@ class Sameness(IntEnum):
 
 _FIELDS = re.compile(r"[\s\"',;={}()\[\]<>|]+")
 _DURATION = re.compile(r"\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m|h)?$")
+_SHARE = re.compile(r"\d+(?:\.\d+)?%[.:]?$")
+"""How far something is: if that differs, it gets on."""
 _UNITS = frozenset(
     ["ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "hours"]
 )
@@ -118,6 +120,8 @@ def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
     before = fields[at - 1].strip(":").lower() if at else ""
     if before in _NAMED:
         return Sameness.STEADY
+    if _SHARE.match(field) and _SHARE.match(rival):
+        return Sameness.DIFFERENT
     numbers = field.isdigit() and rival.isdigit()
     if not numbers and (of_one_class(field, rival) or mask_volatile(field) == mask_volatile(rival)):
         return Sameness.STEADY

@@ -4,7 +4,8 @@ Sources. Preset ``pi``: the same error three times in a row, whatever was called
 UUIDs, timestamps and hexadecimal pointers masked; a success clears the row; the run is aborted.
 Preset ``balanced``, where the same call failing is `detect.unchanged`'s matter: what failed together
 counts once (one cancelled batch gives a row of equal errors), calls that were cancelled not at all;
-one round more than the threshold is a nudge, two more, if errors and tool are equal, abort the turn.
+one round more than the threshold is a nudge; two more, if errors and tool are equal, or three times as
+many of one tool, if the errors are equal once masked, abort the turn.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ SAYING = 12
 NUDGE_EXTRA, HARD_EXTRA = 1, 2
 """Rounds beyond the threshold at which an error is a nudge, and at which equal errors of one tool
 abort the turn."""
+
+VARIED = 3
+"""Times the threshold: rounds after which one tool that fails in the same way with varying arguments
+aborts the turn."""
 
 KEPT = 32
 
@@ -98,7 +103,8 @@ class RoundError(Plain):
         if len(row) < limit + NUDGE_EXTRA or not _says_something(call):
             return
         equal = all(one.tool == call.tool and one.raw == call.raw for one in row)
-        hard = equal and len(row) >= limit + HARD_EXTRA
+        one_tool = equal or all(one.tool == call.tool for one in row)
+        hard = len(row) >= (limit + HARD_EXTRA if equal else VARIED * limit) and one_tool
         yield self.scene.finding(
             "repeat-error",
             Action.ABORT if hard else Action.NUDGE,

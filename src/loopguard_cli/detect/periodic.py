@@ -46,6 +46,12 @@ class Matter(Enum):
     """Numbers, hexadecimal digits, constants, unbroken strings."""
     MARKS = "marks"
     """Neither letters nor digits."""
+    UNBROKEN = "unbroken"
+    """Words without space between them: a path that goes on, a word glued to itself."""
+    BLANKS = "blanks"
+    """Line breaks and other white space."""
+    PICTURES = "pictures"
+    """Emoji."""
 
 
 class Floor(msgspec.Struct, frozen=True):
@@ -65,6 +71,9 @@ _FLOORS = {
     Matter.CODE: (Floor(6, 2_048), Floor(12, 8_192)),
     Matter.DATA: (Floor(6, 8_192), Floor(12, 32_768)),
     Matter.MARKS: (Floor(6, 4_096), Floor(12, 8_192)),
+    Matter.UNBROKEN: (Floor(16, 360), Floor(32, 1_024)),
+    Matter.BLANKS: (Floor(128, 256), Floor(256, 1_024)),
+    Matter.PICTURES: (Floor(64, 180), Floor(128, 512)),
 }
 """Nudge and abort."""
 _SHORT = (Floor(4, 180), Floor(10, 180))
@@ -83,6 +92,10 @@ _CONSTANTS = re.compile(
     r"|undefined|void|inf|na|px|em|rem|nop|\w)\b",
     re.IGNORECASE,
 )
+_GLUED = re.compile(r"[^\W\d_/.,:;!?|+=~-]{2,}")
+_SEPARATED = re.compile(r"[/.,:;!?|+=~_-]+")
+_HEXADECIMAL = frozenset("abcdef")
+_PICTURE = re.compile(r"[\u2600-\u27bf\ufe0f\u200d\U0001f300-\U0001faff]+")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s", re.MULTILINE)
 _TABLE_ROW = re.compile(r"\|[^|\n]*\||^[^|\n]*\|[^|\n]*$")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
@@ -165,6 +178,8 @@ class CharCycle:
         matter = self._matter
         if matter is Matter.PROSE and self._in_code(base + end - 1):
             matter = Matter.CODE
+        elif matter is Matter.UNBROKEN and self._in_code(base + end - 1):
+            matter = Matter.DATA
         nudge, abort = _floors(matter, unit)
         if abort.reached(unit, run):
             proposes = Action.ABORT
@@ -178,7 +193,7 @@ class CharCycle:
         return Repetition(
             rule=RULE,
             proposes=proposes,
-            limit=Action.ABORT if matter is Matter.PROSE else proposes,
+            limit=Action.ABORT if matter in (Matter.PROSE, Matter.UNBROKEN) else proposes,
             identity=_identity(buffer[end - unit : end]),
             count=run // unit,
             events=tuple(event for offset, event in self._seen if offset > self._began),
@@ -191,9 +206,13 @@ class CharCycle:
 def matter_of(unit: str) -> Matter:
     """What ``unit``, standing in a row of its like, consists of (fences not considered)."""
     row = unit if len(unit) > SHORT_UNIT else unit * (SHORT_UNIT // len(unit) + 2)
+    if unit.isspace():
+        return Matter.BLANKS if "\n" in unit else Matter.MARKS
     if not any(char.isalnum() for char in unit):
-        return Matter.MARKS
+        return Matter.PICTURES if len(unit) <= RUN and _PICTURE.fullmatch(unit) else Matter.MARKS
     broken = any(char.isspace() for char in unit) or _UNSPACED.search(unit) is not None
+    if not broken and len(unit) <= SHORT_UNIT and _is_glued(row):
+        return Matter.UNBROKEN
     if not broken or not _LETTERS.search(_CONSTANTS.sub(" ", row)):
         return Matter.DATA
     if "```" in unit or "~~~" in unit:
@@ -204,6 +223,17 @@ def matter_of(unit: str) -> Matter:
     lines = [line.strip() for line in (unit[begin:] + unit[:begin]).splitlines() if line.strip()]
     coded = sum(line.startswith("|") or looks_like_code(line.casefold()) for line in lines)
     return Matter.CODE if 2 * coded > len(lines) else Matter.PROSE
+
+
+def _is_glued(row: str) -> bool:
+    """Whether ``row`` is made of words in small letters with nothing or separators between them:
+    no base64, no numbers, no constants, no single letter."""
+    if row != row.lower() or any(char.isdigit() for char in row):
+        return False
+    letters = set(_SEPARATED.sub("", row))
+    if len(letters) < 2 or letters <= _HEXADECIMAL or not all(char.isalpha() for char in letters):
+        return False
+    return _GLUED.search(_CONSTANTS.sub(" ", row)) is not None
 
 
 def _floors(matter: Matter, unit: int) -> tuple[Floor, Floor]:

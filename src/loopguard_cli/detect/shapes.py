@@ -53,7 +53,9 @@ _BESIDE = re.compile(
     r"|(?<=\s)-(?:n|c|m|A|B|C)?\s*[+-]?\d+(?=\s|$)|(?<=[\s'\"])\d+(?:,\d+)?p(?=['\"\s]|$)"
     r"|(?<=\s)--(?:lines|bytes|max-count|limit|offset|skip|attempt|try|retry|retries)[= ]\d+"
     # for the how-manieth time
-    r"|\b(?:attempt|try|retry|round|iteration|take)\s*#?\d+",
+    r"|\b(?:attempt|try|retry|round|iteration|take)[\s=:_-]*#?\d+"
+    # an address made another one, so that no cache answers
+    r"|(?<=[?&])(?:_|ts?|timestamp|now|cb|nc|no_?cache|cache_?bust(?:er)?|nonce|rand(?:om)?|refresh|reload)=[\w.-]*",
     re.IGNORECASE,
 )
 """Parts of strings that have nothing to do with what is asked."""

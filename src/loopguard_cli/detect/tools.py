@@ -65,7 +65,7 @@ _WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
         Kind.EDIT,
         _set("edit multiedit write patch replace insert create append rename delete remove update"),
     ),
-    (Kind.MOVE, _set("scroll click press swipe tap key type hover drag next goto")),
+    (Kind.MOVE, _set("scroll click press swipe tap key type hover drag next goto step walk turn advance")),
     (Kind.READ, _LOOKING),
 )
 
@@ -77,12 +77,14 @@ _GIVING = _set("task agent new run execute start launch dispatch assign")
 """A task (or an agent) and nothing but these words: it is given to somebody. Others are kept lists."""
 
 _SCREENS = _set("terminal console process")
+_FILES = _set("file files dir directory folder path item items")
 
 _ACTION_FIELDS = ("action", "command", "operation", "op", "mode")
 _WAITING_ACTIONS = _set("poll wait status log logs tail check sleep output")
 _VIEWING_ACTIONS = _set("view read list get show search screenshot snapshot")
 _MOVING_ACTIONS = _set(
-    "scroll click left_click right_click double_click mouse_move key type press swipe tap drag hover"
+    "scroll click left_click right_click double_click mouse_move key type press swipe tap drag hover next"
+    " step step_over step_into step_out continue"
 )
 
 _WAITING_COMMAND = re.compile(
@@ -134,6 +136,9 @@ def _by_name(tool: str) -> Kind | None:
     if words & _UNDER_WAY and words & _LOOKING and ordered[0] not in _VERBS:
         # "task_list", "get_job": a look at something that goes on elsewhere.
         return Kind.WAIT
+    if "move" in words and not words & _FILES:
+        # A character in a game, a pointer, a robot; "move_file" is another matter.
+        return Kind.MOVE
     if words & {"task", "agent"}:
         if words <= _GIVING:
             return Kind.DELEGATE

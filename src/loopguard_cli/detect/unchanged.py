@@ -36,6 +36,9 @@ SAMPLES = 8
 MOVES = 6
 """Equal moves through a page with an equal answer: the answer of such tools says little."""
 
+FLOOD = 6
+"""Equal reads sent off together: some double a call without harm, nobody means six."""
+
 ALIKE = 4
 """Equal calls in a row whose outcomes differ in numbers only, or that write, whatever they bring."""
 
@@ -103,9 +106,10 @@ class Unchanged(Plain):
         count = journal.line(call.key).repeats if past else 0
         pending = [one for one in journal.open.values() if one.key == call.key and one is not call]
         if call.kind is Kind.READ:
-            together = sum(one.round == call.round for one in past)
-            past, count = past[: len(past) - together], count - together
-            pending = []
+            together = sum(one.round == call.round for one in past) + len(pending)
+            if together + 1 < FLOOD:
+                past, count = past[: len(past) - together + len(pending)], count - together + len(pending)
+                pending = []
         return past + pending, count + len(pending)
 
     def _still_refused(self, call: Call) -> bool:
@@ -143,7 +147,7 @@ class Unchanged(Plain):
         alike = 1
         while alike < len(done) and done[-alike].sameness(done[-alike - 1]) >= Sameness.ALIKE:
             alike += 1
-        limit = 3 if call.kind is Kind.READ or (done and done[-1].failed) else ALIKE
+        limit = 3 if call.kind is Kind.READ else ALIKE
         slow = done and done[-1].ended_at - done[-1].asked_at > SLOW
         # Equal ones are the matter of the refusals above, whose threshold the user may have raised.
         varied = any(one.raw != done[-1].raw for one in done[-alike:])
