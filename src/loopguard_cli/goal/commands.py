@@ -139,10 +139,7 @@ def _create(text: str, *, add: bool) -> Command:
 
 def _edit(text: str) -> Command:
     line = parse(text)
-    objective = words.unquote(line.raw)
-    if len(objective) > MAX_OBJECTIVE:
-        return Refused("objective_too_long", TOO_LONG)
-    return _wrong(line) or Edit(objective, line.options)
+    return _wrong(line, length=False) or Edit(words.unquote(line.raw), line.options)
 
 
 def _sequence(text: str) -> Command:

@@ -127,5 +127,4 @@ def _result(goal: Goal, evidence: str, now: float) -> Result:
         elapsed=goal.time_in_force(now),
         status="achieved",
         checkpoints=goal.checkpoints,
-        history=goal.history,
     )

@@ -116,10 +116,12 @@ def _set(book: Book, record: GoalRecord, p: r.Set) -> Book:
 
 
 def _completed(book: Book, goal: Goal, p: r.Completed) -> Book:
-    if p.result is None:
-        return _dropped(book, goal.id)
+    was = book
     book = _dropped(book, goal.id)
-    promoted = book.find(p.promotes) if p.promotes else None
+    promotes = p.promotes
+    if p.result is None and was.ordered and was.focus == goal.id and book.goals:
+        promotes = book.goals[0].id  # a bare record, written by another program
+    promoted = book.find(promotes) if promotes else None
     if promoted is not None:
         fresh = replace(
             _reopened(promoted, p.at),
@@ -129,12 +131,11 @@ def _completed(book: Book, goal: Goal, p: r.Completed) -> Book:
             history=_appended(promoted, Entry(p.at, Kind.FOCUSED.value, "next in the sequence")),
         )
         book = replace(_put(book, fresh), focus=fresh.id)
-    return replace(
-        book,
-        ordered=book.ordered and promoted is not None,
-        archive=(*book.archive, p.result)[-MAX_ARCHIVE:],
-        last_result=p.result,
-    )
+    book = replace(book, ordered=book.ordered and promoted is not None)
+    if p.result is None:
+        return book
+    result = replace(p.result, history=goal.history)
+    return replace(book, archive=(*book.archive, result)[-MAX_ARCHIVE:], last_result=result)
 
 
 def _dropped(book: Book, goal: str, *, forget: bool = False) -> Book:

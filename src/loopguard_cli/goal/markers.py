@@ -57,7 +57,7 @@ _EMPTY = re.compile(
 
 def read(text: str) -> Claim:
     """What the message ``text`` claims."""
-    lines = _LINE_END.split(text.strip())
+    lines = lines_of(text.strip())
     marker = _MARKER.fullmatch(lines[-1].strip())
     if marker is None:
         return Claim()
@@ -68,6 +68,11 @@ def read(text: str) -> Claim:
         return Claim()  # an example of the format, inside a code block that was never closed
     detail = _evidence(above) if signal is Signal.COMPLETE else _reason(above)
     return Claim(signal, bool(detail), detail)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of ``text`` as a person sees them: form feeds and the like end none."""
+    return _LINE_END.split(text)
 
 
 def has_substance(text: str) -> bool:

@@ -12,7 +12,7 @@ from loopguard_cli.goal import commands as c
 from loopguard_cli.goal.answers import Answer, budget, refuse
 from loopguard_cli.goal.desk import Desk
 from loopguard_cli.goal.flags import Options
-from loopguard_cli.goal.model import MAX_LIVE_GOALS, Goal, Limits, Mode, TurnContext, shorten
+from loopguard_cli.goal.model import MAX_LIVE_GOALS, MAX_OBJECTIVE, Goal, Limits, Mode, TurnContext, shorten
 from loopguard_cli.goal.records import Cleared, Edited, Kind, Payload, Set
 
 
@@ -106,6 +106,8 @@ class Setting:
             return refuse("no_goal_to_edit", "There is no goal to edit.")
         if not command.objective and options == Options():
             return refuse("no_new_objective", "Say what the new objective is.")
+        if len(command.objective) > MAX_OBJECTIVE:
+            return refuse("objective_too_long", c.TOO_LONG)
         limits = options.apply(goal.limits)
         if (refused := self.raised(goal.limits, limits)) is not None:
             return refused

@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from loopguard_cli.core.events import AuditFinished
+from loopguard_cli.goal.markers import lines_of
 from loopguard_cli.goal.model import shorten
 from loopguard_cli.goal.settings import OnFailure
 
@@ -36,7 +37,7 @@ def parse(reply: str) -> Verdict:
     Exactly one line may consist of a verdict and nothing else, and it must be the last one that is
     not blank. Everything else is malformed and rejects. The reason is the nearest line above it.
     """
-    lines = [line for line in reply.splitlines() if line.strip()]
+    lines = [line for line in lines_of(reply) if line.strip()]
     verdicts = [match for line in lines if (match := _VERDICT.fullmatch(line))]
     if len(verdicts) != 1 or not _VERDICT.fullmatch(lines[-1]):
         return Verdict(False, Answer.MALFORMED, "the auditor gave no clear verdict")
