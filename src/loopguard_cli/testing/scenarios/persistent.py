@@ -26,7 +26,7 @@ from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.errors import LoopguardError, StoreError
 from loopguard_cli.goal.loop import Goals
 from loopguard_cli.goal.records import Kind, Payload, Stopped, pack
-from loopguard_cli.store import migrate
+from loopguard_cli.store import migrate, processes
 from loopguard_cli.store.goals import settle_lease, stored_goals
 from loopguard_cli.store.lease import Leases
 from loopguard_cli.store.ledger import Damage, Ledger
@@ -142,6 +142,10 @@ class Persistent:
             return "" if len(aside) == want else f"!expected {want}, got {aside}"
         if key == "file_modes":
             paths = {"state": self.path / LEDGER, "ledger": self.path / LEDGER, "directory": self.path}
+            leases = self.path / "leases"
+            paths |= {"lease": next(leases.glob("*.json"), leases), "lease_directory": leases}
+            if (unknown := want.keys() - paths.keys()) != set():
+                return f"!nothing knows {sorted(unknown)}"
             modes = {name: f"{stat.S_IMODE(paths[name].stat().st_mode):04o}" for name in want}
             return "" if modes == want else f"!expected {want}, got {modes}"
         return None
@@ -223,13 +227,14 @@ class Persistent:
         self.path.mkdir(mode=0o700, exist_ok=True)
         file.parent.mkdir(mode=0o700, exist_ok=True)
         at = self.engine.now - step.get("age_ms", 0) / 1000
+        pid = step.get("pid", DEAD)
         owner = {
             "protocol": step.get("protocol", 1),
             "token": "f" * 32,
-            "pid": step.get("pid", DEAD),
-            "started": "before",
-            "host": step.get("host", os.uname().nodename),
-            "space": "",
+            "pid": pid,
+            "started": processes.started(pid) or "before",
+            "host": step.get("host", processes.host()),
+            "space": processes.space(),
             "run": "elsewhere",
             "since": at,
             "beat": at,
