@@ -7,7 +7,7 @@ READY := .venv/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit real crashes agents bench test-pythons generate pictures dist clean
+.PHONY: help demo test lint types unit real crashes reliability agents bench test-pythons generate pictures dist clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ agents: ## Install the OpenCode that the tests drive (into .agents/).
 
 crashes: $(READY) ## Kill supervisors 500 times and more, and race a person's stop 500 times each way.
 	TRIALS=500 $(BIN)/pytest tests/goal/test_crash.py tests/goal/test_races.py
+
+reliability: $(READY) ## End agents and loopguard a thousand times; write the table in docs/reliability.md.
+	$(BIN)/python -m tests.reliability --write
 
 bench: $(READY) agents ## Measure, and write docs/benchmarks.md.
 	$(BIN)/python -m tests.bench

@@ -124,7 +124,7 @@ def _prepare(trial: Trial, folder: Path, mark: str) -> dict[str, str]:
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ACTOR}" "$@"\n')
         program.chmod(0o755)
     return {
-        "PATH": os.environ["PATH"],
+        **{name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
         "HOME": str(folder),
         "XDG_RUNTIME_DIR": str(runtime),
         "LANG": "C.UTF-8",
