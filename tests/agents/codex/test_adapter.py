@@ -19,9 +19,10 @@ from loopguard_cli.agents.base import (
 )
 from loopguard_cli.agents.codex import make
 from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS
-from loopguard_cli.core.effects import Abort, AnswerGate, Prompt, Purpose, ReadSession
+from loopguard_cli.core.effects import Abort, AnswerGate, CancelEffect, Prompt, Purpose, ReadSession, RunAudit
 from loopguard_cli.core.events import (
     AgentDisconnected,
+    AuditFinished,
     EffectSettled,
     Event,
     Origin,
@@ -289,6 +290,56 @@ def test_names_of_its_own_goal_tools_are_not_taken() -> None:
     names = {tool["name"] for tool in Played("exec", "--skip-git-repo-check", "go").adapter._tools.offered()}
     assert "goal_complete" in names
     assert names.isdisjoint({"get_goal", "create_goal", "update_goal"})
+
+
+# --- the auditor --------------------------------------------------------------------------------
+
+AUDIT = RunAudit(session=THREAD, effect=EffectId("audit"), prompt="Look.", timeout=60)
+
+
+def auditing(played: Played) -> None:
+    played.carry_out(AUDIT)
+    played.answer("config/read", {"config": {"mcp_servers": {"mail": {"command": "x"}}}})
+    played.answer("thread/start", {"thread": {"id": "side", "ephemeral": True}})
+    thread = {"method": "thread/started", "params": {"thread": {"id": "side", "ephemeral": True}}}
+    played.take(played.adapter.heard(thread))
+    played.answer("turn/start", {"turn": {"id": "turn-a"}})
+
+
+def test_an_auditor_reads_in_a_side_conversation_and_its_last_message_counts(running: Played) -> None:
+    auditing(running)
+    start = running.asked("thread/start")[-1]
+    assert (start["sandbox"], start["approvalPolicy"], start["ephemeral"]) == ("read-only", "never", True)
+    assert start["config"]["mcp_servers"] == {"mail": {"enabled": False}}
+    before = len(running.events)
+    for text in ("I look.", "[audit:approved]"):
+        item = {"type": "agentMessage", "id": text, "text": text}
+        running.tell("item/completed", threadId="side", turnId="turn-a", item=item)
+    assert len(running.events) == before, "it is no part of the task"
+    running.tell("turn/completed", threadId="side", turn={"id": "turn-a", "status": "completed"})
+    assert running.events[before:] == [
+        AuditFinished(session=THREAD, effect=AUDIT.effect, reply="[audit:approved]")
+    ]
+
+
+def test_an_audit_that_fails_says_so_and_one_that_is_not_wanted_is_interrupted(running: Played) -> None:
+    auditing(running)
+    failed = {"id": "turn-a", "status": "failed", "error": {"message": "no model"}}
+    running.tell("turn/completed", threadId="side", turn=failed)
+    assert running.found(AuditFinished)[0].error == "no model"
+    auditing(running)
+    running.carry_out(CancelEffect(session=THREAD, effect=AUDIT.effect))
+    assert running.asked("turn/interrupt") == [{"threadId": "side", "turnId": "turn-a"}]
+    assert len(running.found(AuditFinished)) == 1
+
+
+def test_the_program_sees_nothing_of_an_audit(screen: Played) -> None:
+    initialize(screen)
+    screen.answer("hooks/list", {"data": []})
+    shown = len(screen.shown)
+    auditing(screen)
+    screen.tell("turn/completed", threadId="side", turn={"id": "turn-a", "status": "completed"})
+    assert len(screen.shown) == shown
 
 
 # --- between the program and its server ---------------------------------------------------------

@@ -7,6 +7,7 @@ import re
 import signal
 from typing import Any
 
+import pytest
 from tests.real.codex.world import CUT_OFF, WAITING, CodexWorld, run, trace
 from tests.real.harness import Result
 
@@ -184,6 +185,28 @@ def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: CodexWorld) -> Non
     assert result.code == 82, result
     continued = [user.split("\n")[0] for user in world.users()[1:]]
     assert continued == ["<goal_continuation>", "<goal_handoff>"]
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("[audit:approved]", 0), ("[audit:rejected]", 83)])
+def test_an_independent_auditor_may_only_read(world: CodexWorld, verdict: str, code: int) -> None:
+    (world.project / "README.md").write_text("what the auditor reads\n")
+    server = world.script("mcp.sh", f"echo x >> {world.traces}/mcp; exec cat")
+    with (world.codex_home / "config.toml").open("a") as config:
+        config.write(f'[mcp_servers.person]\ncommand = "{server}"\n')
+    audit = turn(
+        reply(run(f"echo x > {world.project}/tampered")),
+        reply(run("cat README.md")),
+        say(f"The suite was looked at.\n{verdict}"),
+        match="<goal_audit>",
+    )
+    world.model.behave([audit, turn(say(ACHIEVED))])
+    options = ("--goal", "make the tests pass", "--set", "goal.audit=builtin", "--max-turns", "1")
+    result = drive(world, *options, "--set", "goal.cooldown_seconds=0.1")
+    assert result.code == code, result
+    audits = [chat for chat in world.model.chats() if "<goal_audit>" in chat.request.user]
+    assert audits[-1].request.mentions("what the auditor reads")
+    assert not (world.project / "tampered").exists()
+    assert world.count("mcp") == 1, "the task's own, and none for the auditor"
 
 
 # --- the person ---------------------------------------------------------------------------------

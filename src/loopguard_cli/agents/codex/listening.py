@@ -54,6 +54,7 @@ class Listener:
     def _notified(self, method: str, params: dict[str, Any]) -> Iterator[Part]:
         of = params.get("threadId")
         if isinstance(of, str) and of in self._side:
+            yield from self._aside(method, params)
             return
         handle = _HANDLERS.get(method)
         if handle is not None:
@@ -65,6 +66,10 @@ class Listener:
                 yield from take(self, given)
         elif method.partition("/")[0] in ("item", "turn") and method not in _IGNORED:
             yield Unparsed(native=f"notification {method}"[:100])
+
+    def _aside(self, _method: str, _params: dict[str, Any]) -> Iterator[Part]:
+        """Something about a side conversation."""
+        yield from ()
 
     def _thread_started(self, given: ThreadOf) -> Iterator[Part]:
         thread = given.thread

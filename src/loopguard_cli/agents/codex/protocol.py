@@ -198,6 +198,16 @@ class GoalOf(Struct, frozen=True, kw_only=True):
     goal: Goal = Goal()
 
 
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    mcp_servers: dict[str, Any] | None = None
+
+
+class ConfigOf(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to ``config/read``."""
+
+    config: Config = Config()
+
+
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """What a PreToolUse hook is told."""
 

@@ -230,10 +230,14 @@ class Screen(Server):
         for client in self._clients:
             yield ToClient(client=client, message=message)
 
-    @staticmethod
-    def _is_about_us(message: dict[str, Any]) -> bool:
-        """The agent warns about how our hook was let in; the person did not do that."""
+    def _is_about_us(self, message: dict[str, Any]) -> bool:
+        """It belongs to an audit; or the agent warns about how our hook was let in, which we did."""
         params = message.get("params")
+        if isinstance(params, dict):
+            thread = params.get("thread")
+            of = thread.get("id") if isinstance(thread, dict) else params.get("threadId")
+            if isinstance(of, str) and self._audits.holds(of):
+                return True
         text = params.get("message", params.get("summary")) if isinstance(params, dict) else None
         return isinstance(text, str) and text.startswith("`--dangerously-bypass-hook-trust`")
 

@@ -16,13 +16,25 @@ from loopguard_cli.agents.base import (
     Setup,
     answer,
 )
+from loopguard_cli.agents.codex.auditing import Audits
 from loopguard_cli.agents.codex.gate import Gate
 from loopguard_cli.agents.codex.listening import Listener, Part
 from loopguard_cli.agents.codex.options import Options
 from loopguard_cli.agents.codex.protocol import Hooks, Turn, TurnOf, read
 from loopguard_cli.agents.codex.thread import INTERRUPTED, Thread
 from loopguard_cli.agents.codex.tools import Tools
-from loopguard_cli.core.effects import Abort, AnswerGate, Effect, Prompt, Purpose, ReadSession, Respond, Trim
+from loopguard_cli.core.effects import (
+    Abort,
+    AnswerGate,
+    CancelEffect,
+    Effect,
+    Prompt,
+    Purpose,
+    ReadSession,
+    Respond,
+    RunAudit,
+    Trim,
+)
 from loopguard_cli.core.events import EffectSettled, Event, SessionRead, Status, StatusChanged, Unparsed
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.settings import Capabilities
@@ -47,6 +59,7 @@ class Server(Listener):
         self._rpc: jsonrpc.Peer[Returned] = jsonrpc.Peer()
         self._gate = Gate(self._guarded)
         self._tools = Tools(setup.tools)
+        self._audits = Audits(options.folder(setup.directory), self._request)
         self._aborts: list[Abort] = []
         self._interrupting: set[str] = set()
         """Turns that were told to stop."""
@@ -105,6 +118,9 @@ class Server(Listener):
         self._interrupting.discard(given.turn.id)
         yield from self._settle(given.thread_id)
 
+    def _aside(self, method: str, params: dict[str, Any]) -> Iterator[Part]:
+        yield from self._audits.heard(method, params)
+
     # --- the gate ----------------------------------------------------------------------------
 
     def called(self, call: HookCall) -> Answer:
@@ -149,6 +165,10 @@ class Server(Listener):
                 yield self._read(effect)
             case Prompt():
                 yield from self._prompt(effect)
+            case RunAudit():
+                yield from self._audits.start(effect)
+            case CancelEffect():
+                yield from self._audits.cancel(effect.effect)
             case Trim():
                 error = "what this agent keeps of a session cannot be changed"
                 yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
@@ -244,6 +264,7 @@ class Server(Listener):
         for abort in self._aborts:
             yield EffectSettled(session=abort.session, effect=abort.effect, ok=True)
         self._aborts.clear()
+        yield from self._audits.clear()
         self._gate.clear()
         self._tools.clear()
 
