@@ -54,6 +54,19 @@ def test_a_goal_set_from_outside_is_continued_on_the_screen_until_it_is_achieved
     ]
 
 
+def test_a_goal_of_the_agents_own_is_none_of_ours_but_its_loops_are_stopped(world: CodexWorld) -> None:
+    on_and_on = reply(Say(text=WAITING, times=None, pace=0.02))
+    world.model.behave(lambda _: say("Hello.") if len(world.model.chats()) == 1 else on_and_on)
+    with world.tui() as tui:
+        enter(tui, TASK)
+        tui.wait_for("Hello.")
+        enter(tui, "/goal make the tests pass")
+        tui.wait_for(lambda text: text.count("Conversation interrupted") == 3)
+        world.wait_until(lambda: "stopped" in world.ask("status").out)
+        assert "No active goal" in world.ask("goal", "status").out
+    assert [chat.end for chat in world.model.chats()] == [End.COMPLETED, *[End.CLIENT_CLOSED] * 3]
+
+
 def test_a_paused_goal_ends_its_turn_and_the_command_that_the_turn_waits_for(world: CodexWorld) -> None:
     waits = reply(run("exec sleep 300", yield_time_ms=30_000))
     world.model.behave([turn(waits, match="^<goal_continuation>"), turn(say("Hello."))])
