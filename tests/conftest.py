@@ -24,6 +24,9 @@ _PLACES = (
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
 )
+_SIZES = ("COLUMNS", "LINES")
+"""They would outdo the size of a pseudo-terminal; workers of pytest-xdist have them."""
+
 _KEPT = "LOOPGUARD_TEST_"
 
 
@@ -44,7 +47,7 @@ def _own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir()
     runtime.mkdir(mode=0o700)
     for name in list(os.environ):
-        if name in _PLACES or (name.startswith(("LOOPGUARD_", "OPENCODE")) and not name.startswith(_KEPT)):
+        if name in (*_PLACES, *_SIZES) or (name.startswith(("LOOPGUARD_", "OPENCODE")) and not name.startswith(_KEPT)):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))

@@ -82,7 +82,7 @@ def _install_agents(tmp_path: Path, **environ: str) -> subprocess.CompletedProce
 def test_without_node_the_agents_are_skipped_and_that_is_said(tmp_path: Path) -> None:
     done = _install_agents(tmp_path)
     assert done.returncode == 0
-    assert "Node is not installed: tests that drive the real OpenCode will be skipped" in done.stderr
+    assert "Node is not installed: tests that drive the real agents will be skipped" in done.stderr
 
 
 def test_under_ci_a_missing_node_is_an_error(tmp_path: Path) -> None:
