@@ -270,7 +270,7 @@ def test_an_unlimited_budget_counts_as_raised() -> None:
     shell = Shell()
     shell.reply("m0")
     shell.ask("repair --max-total-tokens 90k --max-cost 2", session=S)
-    for text in ("sequence a; b", "replace it", "add another"):
+    for text in ("replace it --max-total-tokens 91k", "replace it --max-cost 3"):
         assert shell.ask(text, ev.Surface.TOOL, S).code == "limit_raise_refused"
     assert shell.ask("edit --max-cost 1", ev.Surface.TOOL, S).ok
 

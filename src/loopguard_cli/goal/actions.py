@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from loopguard_cli.goal import commands as c
 from loopguard_cli.goal import status
 from loopguard_cli.goal.answers import Answer, budget, refuse
 from loopguard_cli.goal.desk import Desk
 from loopguard_cli.goal.evolve import WAITING
 from loopguard_cli.goal.flags import Options
-from loopguard_cli.goal.model import STOPS, Book, Goal, Result, StopReason, shorten
+from loopguard_cli.goal.model import EXIT_STOPPED, STOPS, Book, Goal, Result, StopReason, shorten
 from loopguard_cli.goal.records import Cleared, Focused, Kind, Payload, Resumed, Stopped
-from loopguard_cli.goal.setting import Setting
+from loopguard_cli.goal.setting import LIMIT_REACHED, Setting
 
 STARTING = (c.Create, c.Resume, c.Focus, c.Sequence)
 """What puts a goal into force. An edit does so only as a person's word."""
@@ -63,7 +65,7 @@ class Actions:
         """Why the agent cannot resume ``goal``."""
         if self._person or not STOPS[goal.stop].limit:
             return None
-        return refuse("limit_reached", "A limit was reached. Only the user can open a new budget.")
+        return refuse("limit_reached", LIMIT_REACHED)
 
     # --- looking -----------------------------------------------------------------------------
 
@@ -138,12 +140,16 @@ class Actions:
             at=now,
             consumed=self._setting.past,
             limits=limits if limits != goal.limits else None,
+            fresh=self._person,
             status="resumed",
         )
         desk.drop()
         desk.handoff_reply_due = ""
         desk.write(Kind.RESUMED, payload, goal.id, f"after {STOPS[stopped_by].title}")
         desk.notice("resumed", "Goal resumed.")
+        if not self._person:
+            text = "Goal resumed. What was used of its budget stays used; only the user opens a fresh one."
+            return Answer(reply="resumed", text=text, work=True)
         text = f"Goal resumed with a fresh budget: {budget(limits)}."
         if stopped_by in (StopReason.MAX_TOKENS, StopReason.BUDGET_WRAPUP):
             text += " The conversation is as large as before: compact it, or it stops again after one turn."
@@ -163,7 +169,7 @@ class Actions:
         if target.id == book.focus:
             return Answer(reply="already_focused", text="This goal has the focus already.")
         if not self._person and STOPS.get(target.beneath, STOPS[StopReason.QUEUED]).limit:
-            return refuse("limit_reached", "A limit was reached. Only the user can open a new budget.")
+            return refuse("limit_reached", LIMIT_REACHED)
         old = book.focused
         desk.drop()
         if old is not None:
@@ -185,6 +191,10 @@ class Actions:
             desk.bar()
         desk.drop()
         desk.interrupt()
+        focused = None if self._person else desk.focused
+        if focused is not None:
+            desk.given_up = replace(focused, elapsed=focused.time_in_force(now), since=0.0)
+            desk.outcome = EXIT_STOPPED
         goals = [goal.id for goal in desk.book.goals]
         had = bool(goals) or desk.book.last_result is not None
 

@@ -87,6 +87,8 @@ class Desk:
         """Goals whose completion is being proved."""
         self.ceiling: Limits | None = None
         """What a person allowed; the agent stays below. None: nobody said anything yet."""
+        self.given_up: Goal | None = None
+        """A goal that the agent cleared: what is left of its budgets is all the next one it sets gets."""
         self.barred = False
         """A person said stop in the turn that runs now: nothing it asks for puts a goal into force."""
         self.word = MessageId("")

@@ -226,23 +226,18 @@ def _edit(goal: Goal, p: Any) -> Goal:
 
 
 def _resume(goal: Goal, p: Any) -> Goal:
-    return replace(
-        goal,
+    resumed = replace(
+        _reopened(goal, p.at),
         run=goal.run + 1,
-        stop=StopReason.NONE,
         beneath=StopReason.NONE,
-        blocker="",
         limits=goal.limits if p.limits is None else p.limits,
-        turns=0,
-        handoff_sent=False,
-        meters=Meters(),
-        elapsed=0.0,
-        since=p.at,
-        continued=0.0,
-        claim="",
-        pending=False,
         consumed=p.consumed,
         last_message=MessageId(""),
+    )
+    if not p.fresh:
+        return resumed
+    return replace(
+        resumed, turns=0, handoff_sent=False, meters=Meters(), elapsed=0.0, since=p.at, continued=0.0
     )
 
 

@@ -116,6 +116,8 @@ class Stopped(Payload, frozen=True, kw_only=True, omit_defaults=True):
 
 class Resumed(Payload, frozen=True, kw_only=True, omit_defaults=True):
     limits: Limits | None = None
+    fresh: bool = True
+    """Nothing of the budget is used any more; False when the agent resumes."""
     consumed: MessageId = MessageId("")
     """The newest message when the goal came into force: it is older, and claims nothing."""
 

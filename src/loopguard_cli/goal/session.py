@@ -229,6 +229,7 @@ class GoalSession:
         free, desk.first_message_free = desk.first_message_free, False
         desk.spoken = True
         desk.handoff_reply_due = ""
+        desk.given_up = None
         desk.word = event.message
         if free:
             desk.drop()

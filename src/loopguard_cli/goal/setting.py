@@ -12,8 +12,21 @@ from loopguard_cli.goal import commands as c
 from loopguard_cli.goal.answers import Answer, budget, refuse
 from loopguard_cli.goal.desk import Desk
 from loopguard_cli.goal.flags import Options
-from loopguard_cli.goal.model import MAX_LIVE_GOALS, MAX_OBJECTIVE, Goal, Limits, Mode, TurnContext, shorten
+from loopguard_cli.goal.limits import left, raised, reached, tighter
+from loopguard_cli.goal.model import (
+    MAX_LIVE_GOALS,
+    MAX_OBJECTIVE,
+    STOPS,
+    Check,
+    Goal,
+    Limits,
+    Mode,
+    TurnContext,
+    shorten,
+)
 from loopguard_cli.goal.records import Cleared, Edited, Kind, Payload, Set
+
+LIMIT_REACHED = "A limit was reached. Only the user can open a new budget."
 
 
 class Setting:
@@ -31,9 +44,16 @@ class Setting:
     def create(self, command: c.Create, now: float) -> Answer:
         desk, book = self._desk, self._desk.book
         old = book.focused
-        limits = command.options.apply(desk.settings.limits)
-        if (refused := self.raised(desk.ceiling, limits)) is not None:
+        if command.add and old is not None and (refused := self._beside()) is not None:
             return refused
+        granted = self._granted(now)
+        if isinstance(granted, Answer):
+            return granted
+        base, bound, checks = granted
+        limits = command.options.apply(base)
+        if (refused := self.raised(bound, limits)) is not None:
+            return refused
+        options = replace(command.options, checks=tuple(dict.fromkeys((*checks, *command.options.checks))))
         if len(book.goals) - (old is not None and not command.add) >= MAX_LIVE_GOALS:
             return refuse("too_many_goals", f"A session holds at most {MAX_LIVE_GOALS} live goals.")
         desk.drop()
@@ -41,9 +61,8 @@ class Setting:
             desk.write(Kind.BACKGROUNDED, Payload(at=now), old.id)
         elif old is not None:
             desk.write(Kind.REPLACED, Cleared(at=now), old.id, "by a new goal")
-        goal = self._set(
-            command.objective, command.options, limits, now, ordered=False if not command.add else None
-        )
+        goal = self._set(command.objective, options, limits, now, ordered=False if not command.add else None)
+        desk.given_up = None
         if self._person:
             desk.ceiling = limits
         replaced = old is not None and not command.add
@@ -55,6 +74,31 @@ class Setting:
         return Answer(
             reply=kind, text=self._created(goal, old, add=command.add), data={"id": goal.id}, work=True
         )
+
+    def _granted(self, now: float) -> tuple[Limits, Limits | None, tuple[Check, ...]] | Answer:
+        """For a new goal: limits where none are given, the most that may be given, checks it must pass.
+
+        The agent's goal in place of another (or of one that it cleared) is that one under another name:
+        it gets what is left of the budgets, and has the same to prove.
+        """
+        desk = self._desk
+        if self._person:
+            return desk.settings.limits, None, ()
+        before = desk.book.focused or desk.given_up
+        if before is None:
+            usual = desk.settings.limits
+            return (usual if desk.ceiling is None else tighter(usual, desk.ceiling)), desk.ceiling, ()
+        if (before.stop and STOPS[before.stop].limit) or reached(before, now):
+            return refuse("limit_reached", LIMIT_REACHED)
+        rest = left(before, now)
+        return rest, rest, before.checks
+
+    def _beside(self) -> Answer | None:
+        """Why the agent cannot queue goals or put one beside another."""
+        if self._person:
+            return None
+        text = "Only the user can add goals to those there are: each has a budget of its own."
+        return refuse("limit_raise_refused", text)
 
     def _set(
         self, objective: str, options: Options, limits: Limits, now: float, *,
@@ -140,22 +184,27 @@ class Setting:
 
     def raised(self, before: Limits | None, after: Limits) -> Answer | None:
         """The agent may lower budgets, never raise them."""
-        if self._person or before is None:
+        if self._person or before is None or not raised(before, after):
             return None
-        if any(_more(name, getattr(before, name), getattr(after, name)) for name in _BUDGETS):
-            return refuse("limit_raise_refused", "Only the user can raise the limits of a goal.")
-        return None
+        return refuse("limit_raise_refused", "Only the user can raise the limits of a goal.")
 
     def sequence(self, command: c.Sequence, now: float) -> Answer:
         desk = self._desk
-        limits = command.options.apply(desk.settings.limits)
-        if (refused := self.raised(desk.ceiling, limits)) is not None:
+        if (desk.book.goals or desk.given_up) and (refused := self._beside()) is not None:
+            return refused
+        granted = self._granted(now)
+        if isinstance(granted, Answer):
+            return granted
+        base, bound, _ = granted
+        limits = command.options.apply(base)
+        if (refused := self.raised(bound, limits)) is not None:
             return refused
         desk.drop()
         for goal in desk.book.goals:
             desk.write(Kind.REPLACED, Cleared(at=now), goal.id, "by a sequence")
         for number, objective in enumerate(command.objectives):
             self._set(objective, command.options, limits, now, ordered=True, focus=number == 0)
+        desk.given_up = None
         if self._person:
             desk.ceiling = limits
         desk.notice("sequence-active", "Sequence of goals in force.")
@@ -163,12 +212,3 @@ class Setting:
         text = f"Ordered sequence of {len(command.objectives)} goals:\n{numbered}\n"
         text += f"In focus: {command.objectives[0]}"
         return Answer(reply="sequence_started", text=text, work=True)
-
-
-_BUDGETS = ("turns", "seconds", "context_tokens", "total_tokens", "cost", "talk_turns", "low_output_turns")
-_UNLIMITED_AT_ZERO = ("total_tokens", "cost", "talk_turns")
-
-
-def _more(name: str, before: float, after: float) -> bool:
-    endless = float("inf") if name in _UNLIMITED_AT_ZERO else 0.0
-    return (after or endless) > (before or endless)
