@@ -57,7 +57,7 @@ class Leader:
         if os.getppid() != self._supervisor:
             self._abandoned()
         status = self._wait()
-        while self._alone and self._stages and _members(os.getpid()):
+        while self._alone and self._stages and _below(os.getpid()):
             signal.pause()
         return status
 
@@ -92,7 +92,9 @@ class Leader:
 
     def _wait(self) -> int:
         while True:
-            _, status = os.waitpid(self._agent, os.WUNTRACED | os.WCONTINUED)
+            pid, status = os.waitpid(-1, os.WUNTRACED | os.WCONTINUED)
+            if pid != self._agent:
+                continue  # lost its parent and came to us
             if os.WIFSTOPPED(status):
                 self._tell(b"S")
             elif os.WIFCONTINUED(status):
@@ -137,7 +139,7 @@ class Leader:
         if not self._stages:
             return
         number = self._stages.pop(0)
-        for pid in _members(os.getpid()):
+        for pid in _below(os.getpid()):
             _signal_checked(pid, number)
             _signal_checked(pid, signal.SIGCONT)
         if self._stages:
@@ -160,28 +162,40 @@ def _signal_group(group: int, number: int) -> None:
         pass
 
 
-def _members(session: int) -> list[int]:
-    """The other processes of a session, as far as the system tells (Linux)."""
+def _below(root: int) -> list[int]:
+    """Everything that descends from ``root`` and runs, as far as the system tells (Linux)."""
+    parents = {}
     try:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+        for name in os.listdir("/proc"):  # noqa: PTH208
+            if name.isdigit() and (parent := _parent(int(name))):
+                parents[int(name)] = parent
     except OSError:
         return []
-    return [pid for pid in pids if pid != session and _session(pid) == session]
+    return [pid for pid in parents if pid != root and _descends(pid, root, parents)]
 
 
-def _session(pid: int) -> int:
+def _descends(pid: int, root: int, parents: dict[int, int]) -> bool:
+    while pid in parents and pid != root:
+        pid = parents[pid]
+    return pid == root
+
+
+def _parent(pid: int) -> int:
+    """0 for what has ended."""
     try:
-        return os.getsid(pid)
-    except OSError:
-        return -1
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            state, parent = file.read().rpartition(b")")[2].split()[:2]
+    except (OSError, ValueError):
+        return 0
+    return 0 if state in (b"Z", b"X") else int(parent)
 
 
 def _signal_checked(pid: int, number: int) -> None:
-    """Signal a process of our session, and none that has come to its number meanwhile."""
+    """Signal a process below us, and none that has come to its number meanwhile."""
     try:
         handle = os.pidfd_open(pid)  # type: ignore[attr-defined, unused-ignore]
         try:
-            if _session(pid) == os.getpid():
+            if pid in _below(os.getpid()):
                 signal.pidfd_send_signal(handle, number)  # type: ignore[attr-defined, unused-ignore]
         finally:
             os.close(handle)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from loopguard_cli.agents.base import LaunchPlan
+from loopguard_cli.runtime import tree
 from loopguard_cli.runtime.child import Child
 
 _DEFAULT_SIZE = (24, 80)
@@ -40,6 +41,7 @@ class ScreenChild(Child):
 
         def prepare() -> None:
             """In the new process, before the program is there: the terminal is as the person's is."""
+            tree.adopt_orphans()  # in our place, should we be killed; holds across the start of the program
             fcntl.ioctl(0, termios.TIOCSWINSZ, size)
             if settings is not None:
                 termios.tcsetattr(0, termios.TCSANOW, settings)
