@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loopguard_cli.testing.scenarios.engine import Engine
-from loopguard_cli.testing.scenarios.expect import Moment
+from loopguard_cli.testing.scenarios.expect import IGNORED, Moment
 from loopguard_cli.testing.scenarios.invariants import broken
 from loopguard_cli.testing.scenarios.notes import CHECKS
 from loopguard_cli.testing.scenarios.persistent import Persistent
@@ -29,6 +29,13 @@ class Case:
     @property
     def strength(self) -> str:
         return str(self.data.get("strength", "must"))
+
+    @property
+    def in_words_only(self) -> bool:
+        """What it expects is only described, and no check is written for it: it ran, and no more."""
+        if self.table or self.id in CHECKS:
+            return False
+        return all(key in IGNORED for expected in self.data["expect"] for key in expected)
 
     @property
     def persists(self) -> bool:

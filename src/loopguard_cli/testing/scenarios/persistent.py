@@ -216,7 +216,7 @@ class Persistent:
         """State of the replaced plugin, and a person who asks for its import."""
         file = self.project / migrate.PLUGIN_STATE
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(step["state"]))
+        file.write_text(json.dumps(step.get("state", {"version": 1, "goals": [], "results": []})))
         migrate.write(self.path, migrate.find(self.project), run="import", now=self.engine.now)
 
     _do_write_legacy_state = _do_write_state
