@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ from loopguard_cli.testing.script import Call, Reply, Say, reply, say, turn
 TASK = "Do the task"
 CUT_OFF = r"\[ANTI-LOOP STREAM\]"
 WAITING = "The build is still running and I will wait for it. "
+LEAVING = 20
+"""How often ^C may be needed, on a busy machine."""
+
 GOAL = ("--goal", "make the tests pass", "--set", "goal.cooldown_seconds=0.1")
 
 
@@ -207,9 +211,12 @@ def enter(terminal: Terminal, text: str) -> None:
 
 
 def leave(terminal: Terminal) -> None:
-    terminal.send("\x03")
-    terminal.wait_for("again to exit")
-    terminal.send("\x03")
+    """^C twice; the first may only end what still runs."""
+    for _ in range(LEAVING):
+        terminal.send("\x03")
+        with suppress(TimeoutError):
+            terminal.wait(timeout=0.4)
+            return
     terminal.wait()
 
 

@@ -30,6 +30,7 @@ from loopguard_cli.core.events import (
     EffectSettled,
     Event,
     Origin,
+    ReplyStarted,
     Status,
     StatusChanged,
     Surface,
@@ -207,6 +208,16 @@ def test_what_a_call_returned_is_known_before_the_next_one_is_asked() -> None:
         (True, "out", 0),
         (False, "Exit code 3\nbad", 3),
     ]
+
+
+def test_a_call_belongs_to_the_turn_though_its_message_is_written_down_later() -> None:
+    played = Played().started()
+    played.hook("UserPromptSubmit", prompt="task", prompt_id="p1")
+    played.hook("PreToolUse", tool_name="Bash", tool_input={}, tool_use_id="c1")
+    played.writes(said("Look: ", "tool_use"))
+    order = [type(event) for event in played.events if isinstance(event, ReplyStarted | ToolAsked)]
+    assert order == [ReplyStarted, ToolAsked, ReplyStarted]
+    assert {event.answers for event in played.seen(ReplyStarted)} == {"p1"}
 
 
 # --- prompts ------------------------------------------------------------------------------------

@@ -209,6 +209,7 @@ class Interactive:
             case "PreToolUse":
                 self._talk.pushing.worked(session)
                 yield from self._talk.busy(session)
+                yield from self._replies.acting(session)
                 yield from self._gate.before(call.call, body)
             case "PostToolUse":
                 output = reading.flat(reading.at(body, "tool_response"))

@@ -117,6 +117,12 @@ class Replies:
             reply.ending = reason != "tool_use"
             yield from _usage(session, given, reading.record(message, "usage"))
 
+    def acting(self, session: SessionId) -> Iterator[Event]:
+        """A tool is called, which a message must have asked for; what it says may come later."""
+        reply = self._of(session)
+        if not reply.id or reply.answered != reply.answers:
+            yield from self._start(session, MessageId(f"acting.{reply.answers or session}"), "")
+
     def last(self, session: SessionId, message: MessageId, text: str) -> Iterator[Event]:
         """The whole text that a turn ended with, told at its end."""
         reply = self._of(session)
