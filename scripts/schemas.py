@@ -31,9 +31,7 @@ class Output(NamedTuple):
 
 
 OUTPUTS = {
-    "status": Output(
-        "status --json, status --watch --json", "one object (--watch: one a line)", StatusView
-    ),
+    "status": Output("status --json, status --watch --json", "one object (--watch: one a line)", StatusView),
     "inspect": Output("inspect --json", "one object", InspectView),
     "history": Output("history --json", "one object a line, one for each record", None),
     "doctor": Output("doctor --json", "a list", list[Diagnosis]),

@@ -47,7 +47,9 @@ def _own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir()
     runtime.mkdir(mode=0o700)
     for name in list(os.environ):
-        if name in (*_PLACES, *_SIZES) or (name.startswith(("LOOPGUARD_", "OPENCODE")) and not name.startswith(_KEPT)):
+        if name in (*_PLACES, *_SIZES) or (
+            name.startswith(("LOOPGUARD_", "OPENCODE")) and not name.startswith(_KEPT)
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))

@@ -134,7 +134,7 @@ def test_fails_with_a_status_or_within_the_stream(model: ScriptedModel, client: 
     client.http.close()
     plays(model, reply(Say(text="so "), Fail(status=500, message="broke")))
     assert client.events()[-1]["error"]["message"] == "broke"
-    assert [exchange.end for exchange in model.chats()] == [End.FAILED, End.FAILED]
+    model.wait_for(lambda seen: [exchange.end for exchange in seen] == [End.FAILED, End.FAILED])
 
 
 def test_names_of_sessions_are_no_step_of_the_task(model: ScriptedModel, client: Client) -> None:

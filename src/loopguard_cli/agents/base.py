@@ -58,11 +58,11 @@ class Streams(StrEnum):
     PIPED = "piped"
     """Ours: the adapter is `Driven`."""
     RELAYED = "relayed"
-    """The person's own; beside the agent runs its server, whose streams are ours: the adapter is `Relayed`."""
+    """The person's own; its server beside it has streams that are ours: the adapter is `Relayed`."""
     TERMINAL = "terminal"
     """A pseudo-terminal, passed through: keys can be typed, and an `OnTerminal` adapter reads along."""
     TAPPED = "tapped"
-    """Standard output is passed on and an `OnTerminal` adapter reads along; the others are the person's own."""
+    """An `OnTerminal` adapter reads along in standard output; the others are the person's own."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):

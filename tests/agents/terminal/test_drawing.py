@@ -96,7 +96,8 @@ def picture() -> Iterator[str]:
     """A full-screen program."""
     yield "\x1b[?1049h\x1b[?25l"
     for number in itertools.count():
-        yield f"\x1b[{number % 20 + 1};1HThe agent says the same on every line. The agent says the same.\x1b[K"
+        row = number % 20 + 1
+        yield f"\x1b[{row};1HThe agent says the same on every line. The agent says the same.\x1b[K"
 
 
 def dots() -> Iterator[str]:
