@@ -172,3 +172,21 @@ def test_both_languages_answer_the_same_codes_with_the_same_facts() -> None:
 def test_answers_come_in_the_locale_of_the_settings() -> None:
     sitting = Sitting("infinity", "locale=ko")
     assert "기록" in sitting.decide("continue", "bash", A)["text"]
+
+
+def test_looking_and_deciding_change_nothing_that_lifts_a_block() -> None:
+    sitting = Sitting("balanced")
+    said = [sitting.bash("make", "failed", ok=False) for _ in range(3)]
+    sitting.call("loop_check", {"toolName": "bash"}, "blocked")
+    sitting.call("loop_decide", {"decision": "continue"}, "observedResult must be longer")
+    sitting.call("mcp__loopguard__loop_decide", {"decision": "change"}, "noted")
+    assert [*said, sitting.bash("make", "failed", ok=False)] == [ALLOW, ALLOW, BLOCK, BLOCK]
+
+
+def test_deciding_breaks_no_row() -> None:
+    sitting = Sitting("balanced")
+    said = []
+    for n in range(3):
+        said.append(sitting.bash("make", "done"))
+        sitting.call("loop_check", {"toolName": "bash", "argsJson": f"{n}"}, "1 of 3")
+    assert said == [ALLOW, ALLOW, BLOCK]

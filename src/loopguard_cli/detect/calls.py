@@ -12,6 +12,9 @@ from loopguard_cli.core.events import (
     SessionSeen,
     Status,
     StatusChanged,
+    ToolAsked,
+    ToolFinished,
+    ToolStarted,
     UserSpoke,
 )
 from loopguard_cli.core.findings import CallView, Finding, Gauge
@@ -73,6 +76,9 @@ class CallRules(Quiet):
 
     def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]:
         found: list[Finding] = []
+        if isinstance(event, (ToolAsked, ToolStarted, ToolFinished)) and is_exempt(event.tool):
+            # Looking at a repetition, or deciding about it, changes nothing in the world.
+            return found
         for ended, call in self.journal.apply(event, seq, now):
             found += self._ended(call, now) if ended else self._asked(call, now)
         if isinstance(event, SessionSeen):
@@ -161,7 +167,7 @@ class CallRules(Quiet):
             yield from rule.ended(call, now)
 
     def _exempt(self, call: Call) -> bool:
-        return is_exempt(call.tool) or call.tool in self._scene.settings.ignore_tools
+        return call.tool in self._scene.settings.ignore_tools
 
     def _clear(self) -> None:
         self._scene.standing.clear()
