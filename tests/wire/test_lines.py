@@ -22,7 +22,9 @@ def test_lines_are_complete_short_and_memory_is_bounded(pieces: list[bytes]) -> 
         lines += buffer.feed(piece)
         assert buffer.pending <= LIMIT
     complete = b"".join(pieces).split(b"\n")[:-1]
-    assert lines == [line.removesuffix(b"\r") for line in complete if 0 < len(line) <= LIMIT and line != b"\r"]
+    assert lines == [
+        line.removesuffix(b"\r") for line in complete if 0 < len(line) <= LIMIT and line != b"\r"
+    ]
 
 
 def test_a_line_that_is_too_long_harms_no_other() -> None:

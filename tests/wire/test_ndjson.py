@@ -26,7 +26,14 @@ def test_messages_in_order_over_any_cut() -> None:
 
 
 def test_nonsense_is_named_and_skipped() -> None:
-    lines = [b"{", b'{"type":"pang"}', b'{"type":"ping","number":"x"}', b"[" * 100, b"x" * 101, encode(Ping(3))[:-1]]
+    lines = [
+        b"{",
+        b'{"type":"pang"}',
+        b'{"type":"ping","number":"x"}',
+        b"[" * 100,
+        b"x" * 101,
+        encode(Ping(3))[:-1],
+    ]
     said = list(decoder().feed(b"\n".join(lines) + b"\n"))
     assert [isinstance(message, Malformed) for message in said] == [True, True, True, True, False, True]
     assert Ping(3) in said
