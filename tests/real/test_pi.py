@@ -265,6 +265,30 @@ def test_escape_stops_the_goal_and_nothing_more_is_sent(world: PiWorld, screen: 
     assert len(world.model.chats()) == 2
 
 
+def test_a_message_pauses_the_goal_at_once_and_is_answered(world: PiWorld, screen: Terminal) -> None:
+    working = reply(Say(text="I work on it."), Hold())
+    world.model.behave([turn(say("As you wish."), match="^do this rather"), turn(working)])
+    screen.send("/goal make the tests pass\r")
+    first = streaming(world)
+    screen.send("do this rather\r")
+    screen.wait_for("As you wish.")
+    assert first.end is End.CLIENT_CLOSED
+    assert "paused" in world.ask("goal", "status").out
+    assert users(world)[1:] == ["do this rather"]
+
+
+def test_a_message_into_a_turn_of_the_person_is_no_more_than_that(world: PiWorld, screen: Terminal) -> None:
+    begun = reply(Say(text="Beginning. "), Hold(name="on"), step("a"))
+    world.model.behave([turn(say("Both."), match="^and this"), turn(begun)])
+    screen.send("do this\r")
+    streaming(world)
+    screen.send("and this\r")
+    screen.wait_for("Steering")
+    world.model.release("on")
+    screen.wait_for("Both.")
+    assert world.count("a") == 1
+
+
 def test_a_new_session_is_guarded_as_well(world: PiWorld, screen: Terminal) -> None:
     world.model.behave([turn(*[reply(step("again"))] * 3, say("Done."), match="again"), turn(say("Hello."))])
     screen.send("hello\r")

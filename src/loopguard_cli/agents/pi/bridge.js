@@ -40,6 +40,7 @@ class Session {
     this.calls = new Map() // call -> its arguments
     this.queued = [] // what was typed into a running turn, and is announced already
     this.foreign = [] // texts of user messages that another extension writes
+    this.stopping = undefined // the turn is being stopped by us: until it is over
   }
 
   get id() {
@@ -89,14 +90,17 @@ class Session {
     this.send("user", { message: name, text: bound(text), foreign: at >= 0 })
   }
 
-  /** Something was typed. In a running turn the model reads it later; that it was said counts now. */
-  typed({ text, source, streamingBehavior }) {
+  /** Something was typed. In a running turn the model reads it later; that it was said counts now.
+   *  If it ends the turn, it begins the next one instead of waiting in a queue that nobody reads. */
+  async typed({ text, source, streamingBehavior }) {
     if (shared.ended) return { action: "handled" }
     if (source === "extension") this.foreign = [...this.foreign.slice(-9), text]
     if (!streamingBehavior) return
     const name = `user.${++shared.numbers}`
     this.queued = [...this.queued.slice(-9), { name, text }]
     this.spoke(text, name)
+    await shared.link.ask({ type: "sync" }, boot.gate_timeout_ms)
+    if (this.stopping) await within(boot.gate_timeout_ms, this.stopping.over)
   }
 
   streamed({ assistantMessageEvent: { type, contentIndex, delta } }) {
@@ -138,6 +142,8 @@ class Session {
   /** The turn is over. A run that would end now waits until the supervisor wants nothing more of it;
    *  what it wants is begun when this returns, and pi waits for that as well. */
   async settles(aborted) {
+    setImmediate(this.stopping?.done ?? (() => {})) // when pi has taken note of it as well
+    this.stopping = undefined
     if (!this.oneShot) return this.send("settled", { aborted })
     const answer = await shared.link.ask({ type: "settled", session: this.id, aborted }, FOREVER_MS)
     shared.ended ||= answer?.end === true
@@ -153,9 +159,18 @@ class Session {
     this.pi.sendMessage(message, { triggerTurn: true, ...(hint && { deliverAs: "steer" }) })
   }
 
+  stop() {
+    if (this.ctx.isIdle()) return "idle"
+    if (!this.stopping) {
+      const stopping = (this.stopping = {})
+      stopping.over = new Promise((resolve) => (stopping.done = resolve))
+    }
+    this.ctx.abort()
+  }
+
   async perform(order) {
     switch (order.op) {
-      case "abort": return this.ctx.isIdle() ? "idle" : this.ctx.abort()
+      case "abort": return this.stop()
       case "read": return { status: this.ctx.isIdle() ? "idle" : "busy" }
       case "prompt": return this.prompt(order)
       case "toast": return this.ctx.ui.notify(order.text, order.level)
