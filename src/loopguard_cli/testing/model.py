@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from loopguard_cli.testing import anthropic_sse, openai_sse, responses_sse
+from loopguard_cli.testing import anthropic_sse, gemini_sse, openai_sse, responses_sse
 from loopguard_cli.testing.conversation import BadRequest, Kind, Request
 from loopguard_cli.testing.exchange import End, Exchange, Journal
 from loopguard_cli.testing.script import (
@@ -68,7 +68,7 @@ class Front(Protocol):
     def Whole(self) -> Callable[[Request, int], Encoder]: ...  # noqa: N802
 
 
-FRONTS: tuple[Front, ...] = (openai_sse, anthropic_sse, responses_sse)
+FRONTS: tuple[Front, ...] = (openai_sse, anthropic_sse, responses_sse, gemini_sse)
 
 
 class ScriptedModel:

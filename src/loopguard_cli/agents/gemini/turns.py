@@ -1,0 +1,275 @@
+"""The turns of Gemini CLI's sessions, as its hooks tell of them: who prompted, what is said, how each ends.
+
+A turn that is over is told by the hook at its end, which can also say what it goes on with. A turn that
+the person cancels is told by that hook while the model speaks, and by the screen alone otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from loopguard_cli.agents.base import HookReply, Keys, Outgoing
+from loopguard_cli.agents.claude import reading
+from loopguard_cli.agents.claude.gate import Gate
+from loopguard_cli.agents.gemini.calls import OpenCalls
+from loopguard_cli.agents.memory import Recent
+from loopguard_cli.core.effects import Abort, Prompt, Purpose, ReadSession
+from loopguard_cli.core.events import (
+    AgentError,
+    EffectSettled,
+    Event,
+    Origin,
+    ReplyFinished,
+    ReplyStarted,
+    SessionRead,
+    Status,
+    StatusChanged,
+    TextDelta,
+    UsageReported,
+    UserSpoke,
+)
+from loopguard_cli.core.ids import EffectId, MessageId, PartId, SessionId
+
+SESSIONS = 100
+INTERRUPTED = "loopguard interrupted this turn"
+_ESCAPE = b"\x1b"
+_PASTE = b"\x1b[200~%b\x1b[201~"
+_KEY_SECONDS = 0.5
+"""An Enter that comes sooner counts as pasted, and an Escape right before something as part of that."""
+
+Part = Outgoing | Event
+
+
+class _Session:
+    """One session."""
+
+    __slots__ = ("aborts", "answers", "busy", "cancelled", "held", "open", "origin", "prompt", "reply")
+
+    def __init__(self) -> None:
+        self.busy = self.open = False
+        """``open``: the newest reply is not complete."""
+        self.cancelled = False
+        """The person, or we in their place, pressed a key that cancels."""
+        self.answers = self.reply = MessageId("")
+        self.origin = Origin.PERSON
+        self.aborts: list[Abort] = []
+        self.held = 0
+        """The call of the hook at a turn's end that waits; 0: none does."""
+        self.prompt: Prompt | None = None
+        """On its way in; it comes back as a prompt of the agent."""
+
+
+class Turns:
+    """The sessions of one run. ``screen``: keys can be typed."""
+
+    def __init__(self, gate: Gate, calls: OpenCalls, *, screen: bool) -> None:
+        self._gate = gate
+        self._calls = calls
+        self._screen = screen
+        self._sessions: Recent[SessionId, _Session] = Recent(SESSIONS)
+        self._numbers = 0
+        self.answering = False
+        """A hook waits for our answer, or has just got a refusal: an abort goes by the next answer."""
+
+    # --- what the hooks tell -----------------------------------------------------------------
+
+    def prompted(self, session: SessionId, text: str) -> Iterator[Event]:
+        state = self._of(session)
+        ours, state.prompt = state.prompt, None
+        if ours is not None and _flat(ours.text) not in _flat(text):
+            yield settled(ours, "another prompt came first")
+            ours = None
+        state.answers, state.cancelled = self._named("user"), False
+        state.origin = Origin.PERSON if ours is None else Origin.LOOPGUARD
+        effect = EffectId("") if ours is None else ours.effect
+        if ours is not None:
+            yield settled(ours)
+        yield UserSpoke(session=session, message=state.answers, origin=state.origin, effect=effect, text=text)
+        if not state.busy:
+            state.busy = True
+            yield StatusChanged(session=session, status=Status.BUSY)
+
+    def asked(self, session: SessionId, model: str) -> Iterator[Event]:
+        """The model is asked: another reply begins."""
+        state = self._of(session)
+        yield from self._finish(state, session)
+        state.reply, state.open, state.cancelled = self._named("reply"), True, False
+        yield ReplyStarted(session=session, message=state.reply, answers=state.answers, model=model)
+
+    def said(self, session: SessionId, response: dict[str, Any]) -> Iterator[Event]:
+        """A piece of the reply."""
+        state = self._of(session)
+        if not state.open:
+            return
+        if text := reading.text(response, "text"):
+            part = PartId(f"{state.reply}.1")
+            yield TextDelta(session=session, message=state.reply, part=part, delta=text)
+        if usage := reading.record(response, "usageMetadata"):
+            yield UsageReported(
+                session=session,
+                message=state.reply,
+                input=reading.number(usage, "promptTokenCount"),
+                output=reading.number(usage, "candidatesTokenCount"),
+                total=reading.number(usage, "totalTokenCount"),
+            )
+        reason = next(filter(None, (reading.text(c, "finishReason") for c in _candidates(response))), "")
+        if reason:
+            yield from self._finish(state, session, finish=reason.lower())
+
+    def ended(self, session: SessionId, call: int) -> Iterator[Part]:
+        """The hook at the end of a turn, which may go on with another prompt; not if it was cancelled."""
+        state = self._of(session)
+        # With -p, an answer that breaks off without us was stopped by a signal: an error ends the process.
+        cancelled = state.open and (state.cancelled or not (self._screen or state.aborts))
+        if cancelled:
+            yield HookReply(call=call)
+        else:
+            state.held = call
+        if not state.open:
+            yield from self._idle(state, session, aborted=bool(state.aborts))
+        elif cancelled or state.aborts:
+            yield from self._idle(state, session, aborted=True)
+        else:
+            yield from self._broken(state, session, "the model's answer is not complete")
+
+    def cancelled(self) -> None:
+        """A key was pressed that cancels whatever runs."""
+        for state in self._sessions.values():
+            state.cancelled = True
+
+    def stopped(self, session: SessionId | None = None) -> Iterator[Event]:
+        """What was cancelled has ended, without the hook at its end: in this session, or wherever."""
+        for name, state in self._sessions.items():
+            if state.busy and state.cancelled and not state.held and session in (None, name):
+                yield from self._idle(state, name, aborted=True)
+
+    def exited(self, code: int) -> Iterator[Event]:
+        """The agent is gone. An error ends it with a status; what stops it otherwise is somebody."""
+        for session, state in self._sessions.items():
+            state.held = 0
+            if state.prompt is not None:
+                yield settled(state.prompt, "the agent has exited")
+                state.prompt = None
+            if state.busy and code and not state.aborts:
+                yield from self._broken(state, session, "the agent has failed")
+            elif state.busy:
+                yield from self._idle(state, session, aborted=True)
+
+    # --- what we answer ----------------------------------------------------------------------
+
+    def aborting(self, session: SessionId) -> bool:
+        return bool(self._of(session).aborts)
+
+    def held(self) -> Iterator[tuple[SessionId, int]]:
+        for session, state in self._sessions.items():
+            if state.held:
+                yield session, state.held
+
+    def release(self) -> Iterator[HookReply]:
+        """Nothing follows: the waiting turns may end."""
+        for state in self._sessions.values():
+            if state.held:
+                call, state.held = state.held, 0
+                yield HookReply(call=call)
+
+    def gone(self, call: int) -> None:
+        for state in self._sessions.values():
+            if state.held == call:
+                state.held = 0
+
+    # --- what we want ------------------------------------------------------------------------
+
+    def abort(self, effect: Abort) -> Iterator[Part]:
+        state = self._of(effect.session)
+        if not state.busy:
+            yield settled(effect)
+            return
+        state.aborts.append(effect)
+        # A refused piece ends the turn, but leaves the provider's stream open: only Escape closes that.
+        if self._screen and (state.open or not self.answering):
+            state.cancelled = True
+            yield Keys(data=_ESCAPE)
+
+    def prompt(self, effect: Prompt) -> Iterator[Part]:
+        known = effect.session in self._sessions
+        state = self._of(effect.session)
+        if effect.purpose is Purpose.NUDGE:
+            if state.busy:
+                yield from self._gate.hint(effect)
+            else:
+                yield settled(effect, "no turn runs that could take a hint")
+        elif not known or state.busy or state.prompt is not None:
+            yield settled(effect, "a turn is running" if known else "there is no such session")
+        elif state.held:
+            call, state.held, state.prompt = state.held, 0, effect
+            yield HookReply(call=call, body={"decision": "deny", "reason": effect.text})
+        elif self._screen:
+            state.prompt = effect
+            typed = "".join(c for c in effect.text if c.isprintable() or c in "\n\t")
+            yield Keys(data=_PASTE % typed.encode(), pause=_KEY_SECONDS)
+            yield Keys(data=b"\r", pause=_KEY_SECONDS)
+        else:
+            yield settled(effect, "the agent ends and takes no prompt any more")
+
+    def read(self, effect: ReadSession) -> SessionRead:
+        state = self._of(effect.session)
+        return SessionRead(
+            session=effect.session,
+            effect=effect.effect,
+            ok=True,
+            status=Status.BUSY if state.busy else Status.IDLE,
+            newest_assistant=state.reply,
+            newest_user=state.answers,
+            newest_user_origin=state.origin,
+        )
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _finish(
+        self, state: _Session, session: SessionId, *, finish: str = "", error: str = "", aborted: bool = False
+    ) -> Iterator[Event]:
+        if state.open:
+            state.open = False
+            yield ReplyFinished(
+                session=session, message=state.reply, finish=finish, error=error, aborted=aborted
+            )
+
+    def _broken(self, state: _Session, session: SessionId, error: str) -> Iterator[Event]:
+        yield from self._finish(state, session, error=error)
+        yield AgentError(session=session, message=state.reply, name="error", text=error)
+        yield from self._idle(state, session)
+
+    def _idle(self, state: _Session, session: SessionId, *, aborted: bool = False) -> Iterator[Event]:
+        was_open = state.open
+        yield from self._finish(state, session, finish="interrupted" if aborted else "", aborted=aborted)
+        if aborted and not was_open:
+            yield AgentError(session=session, message=state.reply, name="interrupted", aborted=True)
+        yield from self._calls.given_up(session)
+        yield from self._gate.idle(session)
+        aborts, state.aborts, state.busy = state.aborts, [], False
+        for abort in aborts:
+            yield settled(abort)
+        yield StatusChanged(session=session, status=Status.IDLE)
+
+    def _named(self, kind: str) -> MessageId:
+        self._numbers += 1
+        return MessageId(f"{kind}.{self._numbers}")
+
+    def _of(self, session: SessionId) -> _Session:
+        state = self._sessions.get(session, None)
+        if state is None:
+            state = self._sessions[session] = _Session()
+        return state
+
+
+def settled(effect: Abort | Prompt, error: str = "") -> EffectSettled:
+    return EffectSettled(session=effect.session, effect=effect.effect, ok=not error, error=error)
+
+
+def _candidates(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return reading.listed(response, "candidates")
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,54 @@
+"""The real Gemini CLI with a scripted model, a home and a project of its own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from tests.pty.terminal import Terminal
+from tests.real.harness import World
+
+from loopguard_cli.testing.gemini import Sandbox
+from loopguard_cli.testing.script import Call
+
+CUT_OFF = r"^\[ANTI-LOOP STREAM\]"
+WAITING = "The build is still running and I will wait for it. "
+TASK = "Do the task."
+ACHIEVED = "I ran the suite.\n[goal:evidence] 12 of 12 tests pass in the present state\n[goal:complete]"
+BLOCKED = "I cannot go on: the repository asks for a password that only the user knows.\n[goal:blocked]"
+
+
+class GeminiWorld(World):
+    """A `World` whose agent is Gemini CLI."""
+
+    sandbox = Sandbox
+
+    def users(self) -> list[str]:
+        """The user messages that the model was sent, each once."""
+        return list(dict.fromkeys(exchange.request.user for exchange in self.model.chats()))
+
+    def tui(self, *options: str) -> Terminal:
+        """Interactive ``gemini``, guarded, ready for a prompt."""
+        terminal = self.guard_screen("gemini", "--yolo", options=options)
+        terminal.wait_for("Type your message", 60)
+        # Before its session has begun, it keeps even commands to send them as prompts.
+        self.wait_until(lambda: "idle" in self.ask("status").out, 60)
+        return terminal
+
+
+def enter(terminal: Terminal, text: str) -> None:
+    """Type a prompt and send it. An Enter that comes too soon counts as pasted, so it may take another."""
+    terminal.send(text)
+    terminal.wait_for(f"* {text}" if not text.startswith("/") else text)
+    while f"* {text}" in terminal.text or f"*   {text}" in terminal.text:
+        terminal.send("\r")
+        with suppress(TimeoutError):
+            terminal.wait_for(lambda screen: f"* {text}" not in screen, 1)
+
+
+def run(command: str) -> Call:
+    return Call(tool="run_shell_command", args={"command": command})
+
+
+def trace(name: str) -> Call:
+    """A command without output whose runs `World.count` counts."""
+    return run(f"echo x >> $TRACES/{name}")
