@@ -29,12 +29,12 @@ SESSION = SessionId("s")
 EFFECT = EffectId("e")
 
 
-def open_session(*line: str, held: bool = False) -> Pi:
+def open_session(*line: str) -> Pi:
     adapter = make(Setup(argv=line or ("pi",)))
     assert isinstance(adapter, Pi)
     adapter.launch({}, BridgeAddress(token="t", unix="/nonexistent"))
     adapter.greet(1, Hello(protocol=1, token="t", version="1.6.0"))
-    say(adapter, "session", directory="/project", held=held)
+    say(adapter, "session", directory="/project")
     return adapter
 
 
@@ -54,7 +54,7 @@ def prompt(purpose: Purpose = Purpose.CONTINUATION) -> Prompt:
 
 
 def test_a_one_shot_pi_is_kept_until_it_is_released() -> None:
-    adapter = open_session("pi", "-p", "x", held=True)
+    adapter = open_session("pi", "-p", "x")
     assert not adapter.holding
     say(adapter, "settled", id=7)
     assert adapter.holding
@@ -64,7 +64,7 @@ def test_a_one_shot_pi_is_kept_until_it_is_released() -> None:
 
 
 def test_a_kept_pi_goes_on_with_a_prompt_and_tells_when_it_took_it() -> None:
-    adapter = open_session("pi", "-p", "x", held=True)
+    adapter = open_session("pi", "-p", "x")
     say(adapter, "settled", id=7)
     answer = adapter.carry_out(prompt())
     assert sent(answer.orders) == {"type": "answer", "id": 7, "prompt": {"id": EFFECT, "text": "Go on."}}
@@ -161,7 +161,7 @@ def test_a_hint_is_sent_into_the_running_turn() -> None:
 
 
 def test_after_a_lost_connection_nothing_is_held_and_what_was_owed_has_failed() -> None:
-    adapter = open_session("pi", "-p", "x", held=True)
+    adapter = open_session("pi", "-p", "x")
     adapter.carry_out(ReadSession(session=SESSION, effect=EFFECT))
     say(adapter, "settled", id=7)
     adapter.lost(1, "closed")

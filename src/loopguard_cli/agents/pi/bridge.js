@@ -49,7 +49,7 @@ class Session {
 
   /** A run that ends when its prompts are answered, whatever the supervisor still wants. */
   get oneShot() {
-    return !this.ctx.hasUI
+    return this.ctx.mode === "print" || this.ctx.mode === "json"
   }
 
   send(type, fields) {
@@ -63,7 +63,7 @@ class Session {
     Object.assign(shared.agent, { version, perform: (order) => this.perform(order), resync: async () => ({ [this.id]: ctx.isIdle() ? "idle" : "busy" }) })
     shared.link ??= new Link(boot, shared.agent)
     await within(boot.gate_timeout_ms, shared.link.welcomed) // nothing shall happen unseen
-    this.send("session", { directory: ctx.cwd, held: this.oneShot })
+    this.send("session", { directory: ctx.cwd })
   }
 
   /** A message begins: of a person, of ours, or of the model. */
@@ -137,6 +137,11 @@ class Session {
       call, tool, args, message: this.reply, ok: !isError, output: bound(textOf(result?.content)),
       stopped: this.ctx.signal?.aborted === true, ...(Number.isInteger(exit) && { exit }),
     })
+  }
+
+  /** Before 0.80 pi does not tell when it has settled, and cannot be kept. */
+  ended({ messages }) {
+    if (this.ctx.mode === undefined) return this.settles(messages.at(-1)?.stopReason === "aborted")
   }
 
   /** The turn is over. A run that would end now waits until the supervisor wants nothing more of it;
@@ -223,6 +228,7 @@ export default function loopguard(pi) {
   on("tool_execution_start", (event) => session.called(event))
   on("tool_call", (event) => session.gate(event))
   on("tool_execution_end", (event) => session.returned(event))
+  on("agent_end", (event) => session.ended(event))
   on("agent_settled", (event) => session.settles(event.aborted === true))
   on("session_before_compact", () => session.send("compacting", {}))
   on("session_compact", () => session.send("compacted", {}))

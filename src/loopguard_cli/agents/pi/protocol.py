@@ -32,8 +32,6 @@ class Begun(OfSession, frozen=True, kw_only=True, tag="session"):
     """A session is open: at the start, and after ``/new``, ``/resume``, ``/fork`` or ``/reload``."""
 
     directory: str = ""
-    held: bool = False
-    """It waits for us before it ends."""
 
 
 class Busy(OfSession, frozen=True, kw_only=True, tag="busy"):
