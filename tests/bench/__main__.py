@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.bench.section import table
 
-SECTIONS = ("calls", "prose", "replaying", "commands", "agent")
+SECTIONS = ("calls", "prose", "replaying", "commands", "terminal", "agent")
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 

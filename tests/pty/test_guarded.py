@@ -122,7 +122,7 @@ def test_a_python_shell(desk: Desk) -> None:
     def act(terminal: Terminal) -> None:
         terminal.wait_for(">>>")
         terminal.send("6 * 7\r")
-        terminal.wait_for("42")
+        terminal.wait_for("42\n>>>")
         terminal.send("input('? ')\r")
         terminal.wait_for("\n?")
         terminal.send("\x03")
@@ -276,9 +276,9 @@ def test_a_program_that_is_stopped_by_somebody_else(desk: Desk) -> None:
 
 def test_control_c_is_the_programs(desk: Desk) -> None:
     source = (
-        "import signal, sys\n"
-        "def stop(*_): print('caught', flush=True); sys.exit(3)\n"
-        "signal.signal(signal.SIGINT, stop); print('ready', flush=True); signal.pause()\n"
+        "import os, signal, sys\n"
+        "def stop(*_): os.write(1, b'caught'); sys.exit(3)\n"
+        "signal.signal(signal.SIGINT, stop); os.write(1, b'ready'); signal.pause()\n"
     )
     with desk.terminal(desk.script("int.py", source), guarded=True) as terminal:
         terminal.wait_for("ready")
