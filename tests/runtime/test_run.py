@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,51 @@ def test_a_supervisor_that_is_killed_leaves_the_agent_alone(tmp_path: Path) -> N
         assert process.stdout.readline() == "waiting\n"
         process.kill()
         assert process.stdout.read() == "", "the agent has noticed and ended by itself"
+
+
+def linked(folder: Path) -> None:
+    (folder / ".loopguard").symlink_to(folder.parent)
+
+
+def no_folder(folder: Path) -> None:
+    (folder / ".loopguard").touch()
+
+
+def not_toml(folder: Path) -> None:
+    (folder / "loopguard.toml").write_text("[guard")
+
+
+def not_a_mode(folder: Path) -> None:
+    (folder / "loopguard.toml").write_text("[guard]\nmode = 'of'\n")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "code", "said"),
+    [
+        (linked, 125, ".loopguard is a symbolic link"),
+        (no_folder, 125, ".loopguard is not a folder"),
+        (not_toml, 2, "loopguard.toml:1: "),
+        (not_a_mode, 2, "loopguard.toml:2: guard.mode: "),
+    ],
+)
+def test_without_a_ledger_or_settings_the_agent_is_not_started(
+    prepare: Callable[[Path], None], code: int, said: str, tmp_path: Path
+) -> None:
+    prepare(tmp_path)
+    done = run("counted", tmp_path)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith("loopguard: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert said in done.stderr
+
+
+def test_a_disk_that_fills_up_is_said_once_and_the_guard_goes_on(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *command("counted")], cwd=tmp_path,
+        capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0b011, done
+    assert "3 tool calls, 1 blocked" in done.stderr
+    assert done.stderr.count("the history is incomplete: cannot write to ") == 1
+    ledger = (tmp_path / ".loopguard" / "ledger.jsonl").read_bytes()
+    assert ledger.endswith(b"\n"), "no record is there by half"
