@@ -67,11 +67,18 @@ def test_a_registry_that_cannot_be_reached_does_not_hold_up_the_start() -> None:
     assert json.loads(environment[launch.BRIDGE])["restore"] == {launch.RETRIES: "7"}
 
 
-@pytest.mark.parametrize(("line", "environ"), [("opencode --pure", {}), ("opencode", {"OPENCODE_PURE": "1"})])
-def test_without_plugins_it_is_said_to_be_unguarded(line: str, environ: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("line", "environ", "said"),
+    [
+        ("opencode --pure", {}, "runs unguarded"),
+        ("opencode", {"OPENCODE_PURE": "1"}, "runs unguarded"),
+        ("opencode attach http://localhost:4096", {}, "not guarded; start that server with"),
+    ],
+)
+def test_where_no_bridge_gets_in_that_is_said(line: str, environ: dict[str, str], said: str) -> None:
     plan = first(line, environ)
     assert not plan.bridged
-    assert "unguarded" in plan.remarks[0]
+    assert said in plan.remarks[0]
 
 
 def test_a_goal_is_the_first_prompt_where_there_is_none() -> None:
