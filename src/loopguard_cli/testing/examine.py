@@ -18,7 +18,7 @@ import msgspec
 
 from loopguard_cli.core.events import AgentConnected, AnyEvent, Event, TextDelta, ToolAsked
 from loopguard_cli.exit_codes import ExitCode
-from loopguard_cli.testing import claude, codex, opencode, pi
+from loopguard_cli.testing import claude, codex, gemini, opencode, pi
 from loopguard_cli.testing.demonstration import Check
 from loopguard_cli.testing.exchange import End, Exchange
 from loopguard_cli.testing.model import ScriptedModel
@@ -74,6 +74,12 @@ SUBJECTS: Mapping[str, Subject] = {
         codex.Sandbox,
         ("exec", "--skip-git-repo-check"),
         lambda command: Call(tool="exec_command", args={"cmd": command}),
+    ),
+    "gemini": Subject(
+        "gemini",
+        gemini.Sandbox,
+        ("--yolo", "-p"),
+        lambda command: Call(tool="run_shell_command", args={"command": command}),
     ),
     "pi": Subject("pi", pi.Sandbox, ("-p",), lambda command: Call(tool="bash", args={"command": command})),
 }
