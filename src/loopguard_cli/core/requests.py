@@ -19,6 +19,9 @@ from loopguard_cli.core.settings import GuardSettings, Mode
 if TYPE_CHECKING:
     from loopguard_cli.core.hub import Hub
 
+INSPECTED = 8
+"""Calls that an answer for a person names; programs get all that are remembered."""
+
 Handler = Callable[["Hub", Asked, float], Iterator[Effect]]
 
 
@@ -57,7 +60,15 @@ def _status(hub: Hub, asked: Asked, now: float) -> Iterator[Effect]:
         ],
         "sessions": [_session(guard, now) for guard in hub.sessions.values()],
     }
-    yield Respond(session=asked.session, request=asked.request, ok=True, data=data)
+    guards = list(hub.sessions.values())
+    text = hub.wording.status(
+        mode=settings.mode.value,
+        preset=settings.preset.value,
+        calls=int(hub.totals()["calls"]),
+        blocks=sum(guard.blocks for guard in guards),
+        aborts=sum(guard.aborts for guard in guards),
+    )
+    yield Respond(session=asked.session, request=asked.request, ok=True, text=text, data=data)
 
 
 def _session(guard: Guard, now: float) -> dict[str, Any]:
@@ -90,7 +101,10 @@ def _inspect(hub: Hub, asked: Asked, now: float) -> Iterator[Effect]:
         if not guard.broken
         for view in guard.panel.calls(now)
     ]
-    yield Respond(session=asked.session, request=asked.request, ok=True, data={"calls": calls})
+    text = hub.wording.recent_calls(
+        [(call["tool"], call["count"], call["blocked"]) for call in calls[-INSPECTED:]]
+    )
+    yield Respond(session=asked.session, request=asked.request, ok=True, text=text, data={"calls": calls})
 
 
 # --- changing --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ same names as `english`; a test holds them level.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 
 from loopguard_cli.core.findings import Finding
@@ -112,6 +113,16 @@ class Wording:
     def faulted(self, component: str) -> str:
         return self._text("FAULTED").format(component)
 
+    def status(self, *, mode: str, preset: str, calls: int, blocks: int, aborts: int) -> str:
+        """One line about the run, for a toast or a model."""
+        return self._text("STATUS").format(mode, preset, calls, blocks, aborts)
+
+    def recent_calls(self, calls: Sequence[tuple[str, int, bool]]) -> str:
+        """A line for each of ``calls`` (tool, count, blocked), or that there are none."""
+        blocked = self._text("CALL_BLOCKED")
+        lines = [f"{tool} ×{count}{f' ({blocked})' if shut else ''}" for tool, count, shut in calls]
+        return "\n".join(lines) or self._text("NO_CALLS")
+
     def unguarded(self, agent: str) -> str:
         return self._text("UNGUARDED").format(agent)
 
@@ -123,6 +134,34 @@ class Wording:
 
     def changed(self, name: str, value: str) -> str:
         return self._text("CHANGED").format(name, value)
+
+    def loosens(self, file: str, names: str) -> str:
+        return self._text("LOOSENS").format(file, names)
+
+    def reloaded(self, file: str) -> str:
+        return self._text("RELOADED").format(file)
+
+    def silent(self, agent: str, reason: str) -> str:
+        """The agent has started and is not reached."""
+        return self._text("SILENT").format(agent, reason)
+
+    def spoke_late(self, agent: str) -> str:
+        return self._text("SPOKE_LATE").format(agent)
+
+    def summary(self, *, calls: int, blocked: int, aborts: int, continuations: int) -> str:
+        """What happened in a run, in one line."""
+        names: dict[str, str] = self._texts.COUNTED
+
+        def counted(name: str, count: int) -> str:
+            return names[name if count == 1 else f"{name}s"].format(count)
+
+        parts = (
+            counted("call", calls),
+            blocked,
+            counted("turn", aborts),
+            counted("continuation", continuations),
+        )
+        return self._text("SUMMARY").format(*parts)
 
     def hung(self, waits: str, minutes: float) -> str:
         """``waits``: for what it may be waiting (`core.watchdog`)."""

@@ -85,10 +85,29 @@ CAPS: dict[str, str] = {
 CAPPED = "Stopped: this run reached its limit of {1} {0}."
 LEAKED = "A call of {} was refused but the agent ran it anyway; the guard cannot block it here."
 FAULTED = "A part of loopguard failed and was switched off ({}). The agent goes on without it."
+STATUS = "Guard {}, preset {}: {} tool calls, {} blocked, {} turns cut off."
+CALL_BLOCKED = "blocked"
+NO_CALLS = "No tool calls yet."
 UNGUARDED = "NOT GUARDED: the connection to {} is lost; it goes on without the guard."
 GUARDED_AGAIN = "{} is connected again and guarded."
 REFUSED = "Refused: {} may not be changed from inside the agent."
 CHANGED = "{} is now {}"
+LOOSENS = (
+    "{} would loosen {}; the former settings stay in force. If you made this change, run "
+    "'loopguard config apply' in another terminal."
+)
+RELOADED = "{} has changed and is in force."
+SILENT = "{} runs UNGUARDED: nothing of ours inside it has answered ({})"
+SPOKE_LATE = "{} has connected after all and is guarded now"
+SUMMARY = "{}, {} blocked, {} cut off, {}"
+COUNTED: dict[str, str] = {
+    "call": "{} tool call",
+    "calls": "{} tool calls",
+    "turn": "{} turn",
+    "turns": "{} turns",
+    "continuation": "{} continuation",
+    "continuations": "{} continuations",
+}
 UNPARSED = "{} message(s) of the agent were not understood (first: {}). This version may be newer than loopguard knows."
 NOTICES: dict[str, str] = {
     "loop.stopped": "Agent stopped: it was looping",
