@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.bench.section import table
 
-SECTIONS = ("calls", "prose", "replaying", "commands", "terminal", "agent")
+SECTIONS = ("calls", "prose", "replaying", "commands", "terminal", "supervisor", "agent")
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
