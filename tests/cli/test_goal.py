@@ -70,7 +70,7 @@ def test_pause_resume_edit_complete_and_history(goal) -> None:  # type: ignore[n
     assert "achieved" in goal("complete", "it is red now")
     assert "it is red now" in goal("status")
     events = json.loads(goal("history", "--json"))["data"]["events"]
-    assert [e["kind"] for e in events] == ["set", "paused", "resumed", "edited"]
+    assert [e["kind"] for e in events] == ["set", "paused", "resumed", "edited", "completed"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(  # type: ignore[no-
 
 
 def test_looking_leaves_no_folder_behind(goal, project: Path) -> None:  # type: ignore[no-untyped-def]
-    assert "No active goal" in goal("status")
+    assert "No active goal. Set one: loopguard goal set" in goal("status")
     assert "No goals yet" in goal("list")
     assert not (project / ".loopguard").exists()
 

@@ -283,6 +283,17 @@ def test_a_person_may_declare_a_goal_achieved_and_the_agent_must_prove_it() -> N
     assert shell.goals.book(S).archive[0].evidence == "looked at it myself"
 
 
+def test_hints_name_the_command_that_works_where_they_are_read() -> None:
+    shell = Shell()
+    assert "Set one: /goal <" in shell.ask("status", ev.Surface.SLASH, S).text
+    assert "Set one: loopguard goal set <" in shell.ask("status", session=S).text
+    shell.ask("repair", session=S)
+    shell.ask("pause", session=S)
+    assert "(/goal resume | clear)" in shell.ask("status", ev.Surface.SLASH, S).text
+    assert "(loopguard goal resume | clear)" in shell.ask("status", session=S).text
+    assert "(loopguard goal add keeps" in shell.ask("another", session=S).text
+
+
 # --- leases ------------------------------------------------------------------------------------
 
 

@@ -21,12 +21,17 @@ STARTING = (c.Create, c.Resume, c.Focus, c.Sequence)
 
 
 class Actions:
-    """Commands on one desk. ``person`` tells a person's word from the agent's own."""
+    """Commands on one desk.
 
-    def __init__(self, desk: Desk, *, person: bool) -> None:
+    ``person`` tells a person's word from the agent's own; ``name`` is how goal commands begin where this
+    one was given, for hints: ``/goal``, or ``loopguard goal``.
+    """
+
+    def __init__(self, desk: Desk, *, person: bool, name: str) -> None:
         self._desk = desk
         self._person = person
-        self._setting = Setting(desk, person=person)
+        self._name = name
+        self._setting = Setting(desk, person=person, name=name)
 
     def perform(self, command: c.Command, now: float) -> Answer:
         """Everything but ``Clear``, which is answered only when it is durable."""
@@ -88,14 +93,18 @@ class Actions:
             )
         if isinstance(shown, Goal):
             now = now if self._desk.session != WAITING else shown.since or now
-            text, data = status.goal_text(shown, settings, now), status.goal_data(shown, settings, now)
+            text, data = (
+                status.goal_text(shown, settings, now, self._name),
+                status.goal_data(shown, settings, now),
+            )
         else:
             text, data = status.result_text(shown), status.result_data(shown)
         return Answer(reply=f"status:{which}", text=text, data=data)
 
     @property
     def _hint(self) -> str:
-        return f"Set one: /{self._desk.settings.command_name} <what is to be achieved>"
+        verb = "" if self._name.startswith("/") else " set"
+        return f"Set one: {self._name}{verb} <what is to be achieved>"
 
     def _no_goal(self) -> Answer:
         return refuse("no_goal", f"No active goal. {self._hint}")

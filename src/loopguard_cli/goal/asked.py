@@ -59,7 +59,7 @@ class Desktop:
     # --- commands ----------------------------------------------------------------------------
 
     def _command(self, event: Asked, reply: _Reply, now: float) -> None:
-        actions = Actions(self._desk, person=reply.person)
+        actions = Actions(self._desk, person=reply.person, name=reply.name)
         verb = event.arguments.get("verb", "")
         if verb in ("complete", "block"):
             self._end(verb, str(event.arguments.get("text", "")), reply, now)
@@ -86,7 +86,7 @@ class Desktop:
     def _tool(self, event: Asked, reply: _Reply, now: float) -> None:
         name = event.operation.removeprefix(_TOOL)
         args = event.arguments
-        actions = Actions(self._desk, person=reply.person)
+        actions = Actions(self._desk, person=reply.person, name=reply.name)
         match name:
             case "goal_status" | "get_goal":
                 reply.answer(actions.perform(c.Show("status"), now))
@@ -215,6 +215,8 @@ class _Reply:
         self._desk = desk
         self._event = event
         self.person = event.surface in (Surface.CLI, Surface.SLASH)
+        typed = event.surface in (Surface.CLI, Surface.INSIDE)
+        self.name = "loopguard goal" if typed else f"/{desk.settings.command_name}"
         self.given: Answer | None = None
 
     def settle(self, ok: bool, code: str, text: str) -> None:

@@ -30,11 +30,12 @@ LIMIT_REACHED = "A limit was reached. Only the user can open a new budget."
 
 
 class Setting:
-    """Brings goals of one desk into being. ``person`` tells a person's word from the agent's own."""
+    """Brings goals of one desk into being. ``person`` and ``name`` as for `actions.Actions`."""
 
-    def __init__(self, desk: Desk, *, person: bool) -> None:
+    def __init__(self, desk: Desk, *, person: bool, name: str) -> None:
         self._desk = desk
         self._person = person
+        self._name = name
 
     @property
     def past(self) -> MessageId:
@@ -126,12 +127,11 @@ class Setting:
         return made
 
     def _created(self, goal: Goal, old: Goal | None, *, add: bool) -> str:
-        name = self._desk.settings.command_name
         lines = []
         if old is not None and not add:
             lines.append(
                 f"This replaced the goal: {shorten(old.objective, 160)} "
-                f"(/{name} add keeps it in the background)."
+                f"({self._name} add keeps it in the background)."
             )
         lines.append(f"Goal set: {goal.objective}")
         lines += [f"Success criteria: {goal.success}"] if goal.success else []

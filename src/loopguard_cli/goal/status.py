@@ -118,13 +118,14 @@ def history_data(source: Goal | Result) -> dict[str, Any]:
 # --- text --------------------------------------------------------------------------------------
 
 
-def goal_text(goal: Goal, settings: GoalSettings, now: float) -> str:
+def goal_text(goal: Goal, settings: GoalSettings, now: float, name: str) -> str:
+    """``name``: how goal commands begin where this is read."""
     meters, limits, usage = goal.meters, goal.limits, goal.meters.usage
     lines = [f"Goal: {goal.objective}", f"State: {goal.state.value}"]
     if not goal.active:
         lines.append(f"Reason: {STOPS[goal.stop].title}")
         lines += [f"Blocker: {goal.blocker}"] if goal.blocker else []
-        lines.append(f"Suggestion: {STOPS[goal.stop].action} (/{settings.command_name} resume | clear)")
+        lines.append(f"Suggestion: {STOPS[goal.stop].action} ({name} resume | clear)")
     lines.append(f"Completion: {AUDIT_NAMES[settings.audit]}")
     lines += [f"Success criteria: {goal.success}"] if goal.success else []
     lines += [f"Constraints: {goal.constraints}"] if goal.constraints else []
