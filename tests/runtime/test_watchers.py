@@ -11,6 +11,8 @@ import pytest
 
 from loopguard_cli.agents.base import Form, LaunchPlan
 from loopguard_cli.core.events import AgentDisconnected
+from loopguard_cli.core.settings import Locale
+from loopguard_cli.core.wording import Wording
 from loopguard_cli.runtime import watchers
 from loopguard_cli.runtime.watchers import Watchers
 
@@ -44,7 +46,7 @@ class Desk:
             ),
             performer=cast("Any", self.performer),
             channels=cast("Any", None),
-            notices=cast("Any", SimpleNamespace(say=self.said.append)),
+            notices=cast("Any", SimpleNamespace(say=self.said.append, wording=Wording(Locale.EN))),
             hello_seconds=hello_seconds,
         )
 

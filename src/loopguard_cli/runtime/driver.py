@@ -93,7 +93,7 @@ class Run:
         await self._bridges.open(plan.sockets / f"{plan.run}.agent" if plan.sockets else None)
         await self._control.open(plan.sockets / f"{plan.run}.sock" if plan.sockets else None)
         await self._open_hooks()
-        self._notices = Notices()
+        self._notices = Notices(locale=plan.settings.locale)
         self._performer = Performer(
             adapter=self._adapter,
             channels=self._channels,

@@ -13,6 +13,8 @@ from contextlib import suppress
 
 from loopguard_cli.core.effects import Abort, AnswerGate, Effect, Prompt, Purpose, Record, Tell
 from loopguard_cli.core.records import CallSeen
+from loopguard_cli.core.settings import Locale
+from loopguard_cli.core.wording import Wording
 
 KEPT = 20
 """Notices kept for the end of a run with a screen."""
@@ -21,11 +23,12 @@ KEPT = 20
 class Notices:
     """Standard error, its rules, and the summary."""
 
-    def __init__(self, *, screen: bool = False) -> None:
+    def __init__(self, *, screen: bool = False, locale: Locale = Locale.EN) -> None:
         self.screen = screen
         """The agent owns it."""
         self.write: Callable[[str], None] = write
         """How a line gets out; a console that is in the middle of one has its own way."""
+        self.wording = Wording(locale)
         self._kept: deque[str] = deque(maxlen=KEPT)
         self.calls = self.blocked = self.aborts = self.continuations = 0
 
@@ -61,8 +64,12 @@ class Notices:
         self._kept.clear()
         if guarded:
             write(
-                f"{_number(self.calls, 'tool call')}, {self.blocked} blocked, "
-                f"{_number(self.aborts, 'turn')} cut off, {_number(self.continuations, 'continuation')}"
+                self.wording.summary(
+                    calls=self.calls,
+                    blocked=self.blocked,
+                    aborts=self.aborts,
+                    continuations=self.continuations,
+                )
             )
 
 
@@ -71,7 +78,3 @@ def write(text: str) -> None:
     with suppress(OSError, ValueError):
         sys.stderr.write(f"loopguard: {' '.join(text.split())}\n")
         sys.stderr.flush()
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -22,6 +22,7 @@ from loopguard_cli.core.events import Asked, Event, Surface
 from loopguard_cli.core.ids import RequestId
 from loopguard_cli.core.records import GuardChanged
 from loopguard_cli.core.settings import GuardSettings
+from loopguard_cli.core.wording import Wording
 from loopguard_cli.goal.settings import GoalSettings
 
 LOOK_SECONDS = 2.0
@@ -70,10 +71,7 @@ class Reload:
         loosens = (*weakened(self._present(), guard), *_terms(self._loaded.settings, new.settings))
         if loosens:
             names = ", ".join(loosens)
-            text = (
-                f"{changed[-1].name} would loosen {names}; the former settings stay in force. If you made "
-                "this change, run 'loopguard config apply' in another terminal."
-            )
+            text = Wording(self._present().locale).loosens(changed[-1].name, names)
             refused = GuardChanged(
                 operation=SETTINGS, surface=Surface.FILE.value, accepted=False, detail=names
             )
@@ -81,7 +79,7 @@ class Reload:
         self._loaded = new
         if guard == self._present():
             return ()
-        text = f"{changed[-1].name} has changed and is in force."
+        text = Wording(guard.locale).reloaded(changed[-1].name)
         return (_settings(RequestId("reload"), Surface.FILE, guard), _tell(text, Level.INFO))
 
     def meant(self, event: Event) -> Event:

@@ -86,11 +86,9 @@ class Watchers:
         except TimeoutError:
             reason = f"no hello within {self._hello_seconds:g} s"
             self._supervisor.post([AgentDisconnected(reason=reason)])
-            self._notices.say(
-                f"{self._adapter.name} runs UNGUARDED: nothing of ours inside it has answered ({reason})"
-            )
+            self._notices.say(self._notices.wording.silent(self._adapter.name, reason))
             await self.connected.wait()
-            self._notices.say(f"{self._adapter.name} has connected after all and is guarded now")
+            self._notices.say(self._notices.wording.spoke_late(self._adapter.name))
         self.guarded = True
 
     async def _hurry(self, process: Process) -> None:
