@@ -251,13 +251,13 @@ def test_status_counts_calls_blocks_and_usage() -> None:
     [session] = said.data["sessions"]
     assert (session["blocks"], session["session"]) == (1, S)
     assert said.text == "Guard on, preset infinity: 2 tool calls, 1 blocked, 0 turns cut off."
+    assert session["gauges"] == [{"rule": "repeat-call", "used": 2, "limit": 3, "tool": "bash"}]
+    assert said.data["caps"] == []
 
 
 def test_inspect_reads_well_in_a_toast_too() -> None:
     desk = Desk()
     assert [r.text for r in of(desk.send(ask("guard.inspect")), Respond)] == ["No tool calls yet."]
-    assert session["gauges"] == [{"rule": "repeat-call", "used": 2, "limit": 3, "tool": "bash"}]
-    assert said.data["caps"] == []
 
 
 def test_status_tells_how_near_the_caps_are() -> None:
