@@ -248,6 +248,17 @@ def test_an_abort_before_the_turn_has_begun_interrupts_it_as_soon_as_it_has() ->
     assert played.asked("turn/interrupt") == [{"threadId": THREAD, "turnId": TURN}]
 
 
+def test_a_turn_that_the_agent_does_not_know_yet_is_told_again(running: Played) -> None:
+    running.carry_out(Abort(session=THREAD, effect=EffectId("a")))
+    for _ in range(3):
+        request = running.sent[-1]
+        error = {"code": -32600, "message": "no active turn to interrupt"}
+        running.take(running.adapter.heard({"id": request["id"], "error": error}))
+    assert len(running.asked("turn/interrupt")) == 4
+    running.answer("turn/interrupt", {})
+    assert len(running.asked("turn/interrupt")) == 4
+
+
 def test_a_late_answer_does_not_bring_a_finished_turn_back(running: Played) -> None:
     running.tell("turn/completed", turn={"id": TURN, "status": "completed"})
     running.carry_out(Prompt(session=THREAD, effect=EffectId("p"), text="on", purpose=Purpose.RECOVERY))

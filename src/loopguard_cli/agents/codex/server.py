@@ -41,6 +41,9 @@ from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.errors import UsageError
 from loopguard_cli.wire import jsonrpc
 
+INTERRUPTS = 20
+"""How often a turn that the agent does not know yet is told to stop."""
+
 Returned = Callable[[Any, jsonrpc.Failure | None], Iterable[Part]]
 
 
@@ -191,12 +194,19 @@ class Server(Listener):
         thread = self._threads.get(session, None)
         return (thread is not None and bool(thread.turn)) or bool(self._starting.get(session))
 
-    def _interrupt(self, thread: Thread) -> Iterator[Part]:
+    def _interrupt(self, thread: Thread, tries: int = INTERRUPTS) -> Iterator[Part]:
         if thread.turn in self._interrupting:
             return
-        self._interrupting.add(thread.turn)
-        params = {"threadId": thread.session, "turnId": thread.turn}
-        yield self._request("turn/interrupt", params, _nothing)
+        turn = thread.turn
+        self._interrupting.add(turn)
+
+        def returned(_result: Any, failure: jsonrpc.Failure | None) -> Iterator[Part]:
+            # A turn that was only just accepted is not there yet for the agent.
+            if failure is not None and thread.turn == turn and tries > 1:
+                self._interrupting.discard(turn)
+                yield from self._interrupt(thread, tries - 1)
+
+        yield self._request("turn/interrupt", {"threadId": thread.session, "turnId": turn}, returned)
         for process in thread.processes:
             # The agent ends the turn but not the command that the turn waits for.
             ending = {"threadId": thread.session, "processId": process}
