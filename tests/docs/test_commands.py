@@ -89,9 +89,10 @@ def place(tmp_path: Path, model: ScriptedModel) -> sandbox.Sandbox:
     (tmp_path / "run").mkdir(mode=0o700)
     agent = box.program.read_text().splitlines()[-1]
     box.program.write_text(f'#!/bin/sh\n[ "$1" = run ] || exit 0\n{agent}\n')
-    for name in ("some-agent", "make"):
-        (box.program.parent / name).write_text("#!/bin/sh\nexit 0\n")
-        (box.program.parent / name).chmod(0o755)
+    programs = [box.program.parent / name for name in ("some-agent", "make")]
+    for program in (*programs, box.project / "my-agent", box.project / "anything"):
+        program.write_text("#!/bin/sh\nexit 0\n")
+        program.chmod(0o755)
     return box
 
 

@@ -117,7 +117,7 @@ class Terminal:
         with self._changed:
             return bytes(self._raw)
 
-    def wait_for(self, wanted: str | Callable[[str], T], timeout: float = 30.0) -> T | bool:
+    def wait_for(self, wanted: str | Callable[[str], T], timeout: float = 60.0) -> T | bool:
         """Wait until the screen holds ``wanted``, or a predicate over it is true.
 
         Raises `TimeoutError` with the screen as it is instead, at once when the program has ended.

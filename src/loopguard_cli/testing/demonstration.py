@@ -24,8 +24,8 @@ from loopguard_cli.testing.exchange import End, Exchange
 from loopguard_cli.testing.model import ScriptedModel
 from loopguard_cli.testing.script import Call, Reply, Say, Turn, reply, say, turn
 
-SCENE_SECONDS = 60.0
-"""A scene that takes longer has failed; the slowest needs about a fifth of it."""
+SCENE_SECONDS = 240.0
+"""A scene that takes longer has failed; the slowest needs 15 where nothing else runs."""
 
 _BLOCKED = "[ANTI-LOOP]"
 _CONTINUED = "[ANTI-LOOP STREAM]"
