@@ -53,14 +53,14 @@ class Bridge:
         answer = self._ask("gate_timeout_ms", type="gate", session=session, call=call, tool=tool, args=args)
         return str(answer.get("text", "")) if answer and answer.get("allow") is False else None
 
-    def ask(self, session: str, operation: str, arguments: Any) -> str:
+    def ask(self, session: str, operation: str, arguments: Any, surface: str = "tool") -> str:
         answer = self._ask(
             "ask_timeout_ms",
             type="ask",
             session=session,
             operation=operation,
             arguments=arguments,
-            surface="tool",
+            surface=surface,
         )
         return str(answer.get("text", "")) if answer else "The supervisor is not connected."
 
