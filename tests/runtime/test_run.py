@@ -44,6 +44,20 @@ def test_the_agents_version_is_in_the_history(tmp_path: Path) -> None:
     assert "stand-in" in history.stdout
 
 
+def test_whoever_wants_to_know_is_told_before_the_run_ends(tmp_path: Path) -> None:
+    told = tmp_path / "told.json"
+    settings = ("guard.caps.calls=1", f"notify.command=tee {told}", "notify.desktop=false")
+    run("counted", tmp_path, *(word for setting in settings for word in ("--set", setting)))
+    assert json.loads(told.read_text())["topic"] == "loop.stopped"
+
+
+def test_a_notice_command_that_does_not_exist_stops_the_start(tmp_path: Path) -> None:
+    done = run("counted", tmp_path, "--set", "notify.command=no-such-program")
+    assert done.returncode == 2
+    assert "notify.command" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_file_that_tightens_holds_at_once(tmp_path: Path) -> None:
     done = run("tightened", tmp_path)
     assert done.returncode == 0b001, done

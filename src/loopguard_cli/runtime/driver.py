@@ -103,6 +103,7 @@ class Run:
             reply=self._reply,
             goals=plan.goals,
             environ=plan.environ,
+            outside=plan.outside,
         )
         self._supervisor = Supervisor(plan.hub, self._performer, plan.clock, plan.recording)
         self._watchers = Watchers(
@@ -324,5 +325,7 @@ class Run:
         if self._folder is not None:
             self._folder.remove()
         self._terminal.close()
+        if self._plan.outside is not None:
+            await self._plan.outside.close(self._plan.clock.now())
         self._notices.finish(guarded=self._watchers.guarded)
         self._signals.close()

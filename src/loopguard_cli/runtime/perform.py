@@ -32,6 +32,7 @@ from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
 from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.notices import Notices
+from loopguard_cli.runtime.outside import Outside
 
 
 class Store(Protocol):
@@ -54,6 +55,7 @@ class Performer:
         reply: Callable[[Respond], bool],
         goals: GoalKeeper | None,
         environ: Mapping[str, str],
+        outside: Outside | None = None,
     ) -> None:
         self._adapter = adapter
         self._channels = channels
@@ -63,6 +65,7 @@ class Performer:
         self._reply = reply
         self._goals = goals
         self._environ = environ
+        self._outside = outside
         self._store_failed = False
         self.next_prompt: Prompt | None = None
         """With what a one-shot agent is to be started again."""
@@ -70,6 +73,8 @@ class Performer:
 
     def __call__(self, effect: Effect, now: float) -> Sequence[Event]:
         self._notices.count(effect)
+        if self._outside is not None:
+            self._outside.see(effect, now)
         match effect:
             case Record():
                 return self._record(effect)

@@ -15,6 +15,7 @@ from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.runtime.clock import Clock
 from loopguard_cli.runtime.evidence import Evidence
 from loopguard_cli.runtime.goals import GoalKeeper
+from loopguard_cli.runtime.outside import Outside
 from loopguard_cli.runtime.perform import Store
 from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import Reload
@@ -53,5 +54,7 @@ class Plan(msgspec.Struct, kw_only=True):
     chores: Sequence[Chore] = ()
     evidence: Evidence | None = None
     """Looks at what the agent's processes do, for the watchdog."""
+    outside: Outside | None = None
+    """Whom a person wants told beyond the terminal."""
     clock: Clock = msgspec.field(default_factory=Clock)
     hello_seconds: float = HELLO_SECONDS

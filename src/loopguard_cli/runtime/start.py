@@ -28,6 +28,7 @@ from loopguard_cli.runtime.evidence import Evidence
 from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.nesting import nested_in, replace_by
 from loopguard_cli.runtime.notices import write
+from loopguard_cli.runtime.outside import Outside
 from loopguard_cli.runtime.plan import Chore, Plan
 from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import LOOK_SECONDS, Reload
@@ -138,6 +139,16 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
             goals=keeper,
             goal=options.goal,
             reload=reload,
+            outside=Outside(
+                settings.notify,
+                settings.otel,
+                run=run_id,
+                locale=settings.guard.locale,
+                environ=environ,
+                complain=write,
+                # While an agent owns the screen, nothing else may write to it.
+                terminal=sys.stderr.write if sys.stderr.isatty() and not interactive else None,
+            ),
             evidence=Evidence(lambda: hub.watchdog is not None and hub.watchdog.attentive),
             chores=(Chore(HEARTBEAT_SECONDS, keeper.beat), Chore(LOOK_SECONDS, reload.look)),
         )
