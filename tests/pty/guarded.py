@@ -26,7 +26,7 @@ class Desk:
         runtime = folder / "runtime"
         runtime.mkdir(mode=0o700)
         self.env = {
-            "PATH": os.environ["PATH"],
+            **{name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
             "HOME": str(folder),
             "XDG_RUNTIME_DIR": str(runtime),
             "TMPDIR": str(runtime),
