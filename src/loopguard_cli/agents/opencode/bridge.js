@@ -5,15 +5,10 @@
 // a line over one kept socket. Without a connection the agent runs on as if the bridge were not there.
 //
 // OpenCode accepts a plugin file only if everything it exports is a function.
-import { createHash, randomBytes } from "node:crypto"
-import net from "node:net"
+import { randomBytes } from "node:crypto"
+import { Link, bound, describe, pick, remember, takeBoot, within } from "../link.js"
 
-const STRING_LIMIT = 131072 // characters of one string; longer ones travel as head, length and digest
-const HEAD = 4096
-const DEPTH_LIMIT = 16
-const UNSENT_LIMIT = 32 << 20 // bytes waiting for a supervisor that does not read: give it up
 const VERSION_MS = 1000 // the greeting does not wait longer for OpenCode to tell its version
-const RETRY_MS = [100, 200, 500, 1000, 2000, 5000]
 const TITLE_PROMPT = /title generator/i
 const NATIVE = new Set([
   "session.created", "session.updated", "session.deleted", "session.status", "session.idle", "session.error",
@@ -21,19 +16,7 @@ const NATIVE = new Set([
   "permission.asked", "permission.replied", "question.asked", "question.replied", "question.rejected",
 ])
 
-// What the supervisor put into our environment. It is taken out at once, so that the agent's own shell
-// neither finds the token nor inherits settings that were meant for this process only.
-const boot = (() => {
-  const text = process.env.LOOPGUARD_BRIDGE
-  delete process.env.LOOPGUARD_BRIDGE
-  if (!text) return undefined
-  const value = JSON.parse(text)
-  for (const [name, before] of Object.entries(value.restore ?? {})) {
-    if (before === null) delete process.env[name]
-    else process.env[name] = before
-  }
-  return value
-})()
+const boot = takeBoot()
 
 const instances = new Map() // directory -> the client OpenCode gave us for it
 const homes = new Map() // session -> directory
@@ -47,28 +30,7 @@ const running = new Map() // tool call -> last status forwarded
 let launchPrompt = boot?.prompt // effect whose prompt this process was started with
 let link
 
-/** Keep a map from growing with the run: the oldest entries go first. */
-const remember = (map, key, value, limit = 2000) => {
-  map.delete(key)
-  map.set(key, value)
-  if (map.size > limit) map.delete(map.keys().next().value)
-}
-
 const stopped = (session) => remember(stops, session, (stops.get(session) ?? 0) + 1)
-
-/** A copy without overlong strings and bottomless nesting. */
-const bound = (value, depth = 0) => {
-  if (typeof value === "string" && value.length > STRING_LIMIT) {
-    const digest = createHash("sha256").update(value).digest("hex")
-    return { $cut: value.slice(0, HEAD), chars: value.length, digest }
-  }
-  if (value === null || typeof value !== "object") return value
-  if (depth >= DEPTH_LIMIT) return { $cut: "", chars: -1, digest: "" }
-  if (Array.isArray(value)) return value.map((item) => bound(item, depth + 1))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, bound(item, depth + 1)]))
-}
-
-const pick = (value, ...names) => Object.fromEntries(names.filter((n) => value?.[n] !== undefined).map((n) => [n, value[n]]))
 
 /** The parts of a native event that the supervisor reads; undefined when it needs to know nothing. */
 const slim = ({ type, properties: p }) => {
@@ -94,144 +56,11 @@ const slim = ({ type, properties: p }) => {
 /** OpenCode's own version, as it says itself; empty if it does not say so at once. */
 const version = async () => {
   const asked = instances.values().next().value?._client.get({ url: "/global/health" })
-  const late = new Promise((resolve) => setTimeout(resolve, VERSION_MS).unref())
-  const answer = await Promise.race([asked, late]).catch(() => undefined)
+  const answer = await within(VERSION_MS, asked).catch(() => undefined)
   return String(answer?.data?.version ?? "")
 }
 
-// --- the connection ---------------------------------------------------------------------------
-
-class Link {
-  #socket
-  #waiting = new Map() // question -> resolve
-  #deltas = new Map() // text held back while the socket is full
-  #full = false
-  #ready = false
-  #attempts = 0
-  #missed = 0
-  #ids = 0
-  #token
-  #input = ""
-  #opened
-  welcomed
-
-  constructor(token) {
-    this.#token = token
-    this.welcomed = new Promise((resolve) => (this.#opened = resolve))
-    this.#connect()
-  }
-
-  get ready() {
-    return this.#ready
-  }
-
-  #connect() {
-    const target = boot.unix ? { path: boot.unix } : { host: boot.host, port: boot.port }
-    const socket = net.createConnection(target)
-    this.#socket = socket
-    socket.setEncoding("utf8")
-    socket.setNoDelay?.(true)
-    socket.on("connect", async () => {
-      socket.unref()
-      const hello = { type: "hello", protocol: 1, token: this.#token, pid: process.pid, reconnected: this.#token !== boot.token, missed: this.#missed }
-      socket.write(JSON.stringify({ ...hello, version: await version() }) + "\n")
-    })
-    socket.on("data", (chunk) => this.#receive(chunk))
-    socket.on("drain", () => this.#drained())
-    socket.on("error", () => {})
-    socket.on("close", () => this.#closed(socket))
-  }
-
-  #closed(socket) {
-    if (socket !== this.#socket) return
-    this.#ready = this.#full = false
-    this.#input = ""
-    this.#deltas.clear()
-    for (const resolve of this.#waiting.values()) resolve(undefined)
-    this.#waiting.clear()
-    const wait = RETRY_MS[Math.min(this.#attempts++, RETRY_MS.length - 1)]
-    setTimeout(() => this.#connect(), wait).unref()
-  }
-
-  #receive(chunk) {
-    const lines = (this.#input + chunk).split("\n")
-    this.#input = lines.pop()
-    for (const line of lines) {
-      let message
-      try { message = JSON.parse(line) } catch { continue }
-      if (message.type === "welcome") this.#welcome(message)
-      else if (message.type === "answer") this.#waiting.get(message.id)?.(message)
-      else if (message.type === "order") this.#perform(message)
-    }
-  }
-
-  async #welcome(message) {
-    this.#token = message.token
-    this.#ready = true
-    this.#attempts = this.#missed = 0
-    for (const order of message.orders ?? []) await this.#perform(order)
-    this.#opened()
-    if (message.resync) this.send({ type: "resync", busy: await statuses() })
-  }
-
-  async #perform(order) {
-    const result = await perform(order).then((data) => ({ ok: true, data }), (error) => ({ ok: false, error: describe(error) }))
-    if (order.id) this.send({ type: "done", id: order.id, ...result })
-  }
-
-  /** Send without waiting. Nothing but text deltas is ever merged. */
-  send(message) {
-    if (!this.#ready) return void this.#missed++
-    this.#flush()
-    this.#write(message)
-  }
-
-  /** Text may arrive in fewer, longer pieces when the supervisor is slow; its order is kept. */
-  delta(event) {
-    if (!this.#ready) return void this.#missed++
-    if (!this.#full) return this.#write({ type: "event", event })
-    const { properties: p } = event
-    const key = p.partID + " " + p.field
-    const held = this.#deltas.get(key)
-    if (held) held.properties.delta += p.delta
-    else this.#deltas.set(key, { type: event.type, properties: { ...p } })
-  }
-
-  #flush() {
-    for (const event of this.#deltas.values()) this.#write({ type: "event", event })
-    this.#deltas.clear()
-  }
-
-  #write(message) {
-    if (!this.#socket.write(JSON.stringify(message) + "\n")) this.#full = true
-    if (this.#socket.writableLength > UNSENT_LIMIT) this.#socket.destroy()
-  }
-
-  #drained() {
-    this.#full = false
-    if (this.#ready) this.#flush()
-  }
-
-  /** Ask the supervisor. Undefined when it is away, goes away, or does not answer in time. */
-  ask(question, timeout) {
-    if (!this.#ready) return Promise.resolve(undefined)
-    const id = ++this.#ids
-    return new Promise((resolve) => {
-      const settle = (answer) => {
-        clearTimeout(timer)
-        this.#waiting.delete(id)
-        resolve(answer)
-      }
-      const timer = setTimeout(settle, timeout)
-      this.#waiting.set(id, settle)
-      this.send({ ...question, id })
-    })
-  }
-}
-
 // --- orders -----------------------------------------------------------------------------------
-
-const describe = (error) => String(error?.data?.message ?? error?.message ?? error?.name ?? error).slice(0, 500)
 
 const clientOf = (session) => {
   const client = instances.get(homes.get(session)) ?? instances.values().next().value
@@ -360,10 +189,15 @@ const onEvent = (event, directory) => {
   if (type === "session.idle") ours.delete(session)
   if (type === "session.idle" || (type === "session.error" && session)) stopped(session)
   if (type === "session.deleted") for (const map of [stops, contexts, homes]) map.delete(session)
-  if (type === "message.part.delta") return link.delta({ type, properties: bound(p) })
+  if (type === "message.part.delta") return onDelta({ type, properties: bound(p) })
   if (!NATIVE.has(type)) return
   const properties = slim(event)
   if (properties) link.send({ type: "event", event: { type, properties: bound(properties) } })
+}
+
+const onDelta = (event) => {
+  const { partID, field } = event.properties
+  link.delta(partID + " " + field, { type: "event", event }, (held, next) => (held.event.properties.delta += next.event.properties.delta))
 }
 
 const gate = async ({ tool, sessionID: session, callID }, args) => {
@@ -384,7 +218,7 @@ const onUserMessage = async ({ message, parts }) => {
     launchPrompt = undefined
     for (const part of parts) if (part.type === "text") Object.assign(part, { synthetic: true, metadata: { loopguard: effect } })
     // whatever has to be put right in the history before the agent reads it
-    await Promise.race([link.welcomed, new Promise((resolve) => setTimeout(resolve, boot.gate_timeout_ms).unref())])
+    await within(boot.gate_timeout_ms, link.welcomed)
   }
   const real = parts.filter((part) => part.type === "text" && !part.synthetic)
   link.send({
@@ -434,7 +268,7 @@ const onConfig = (config) => {
 export default async function loopguard({ client, directory }) {
   if (!boot) return {} // an agent inside a guarded agent: its supervisor is not ours
   instances.set(directory, client)
-  link ??= new Link(boot.token)
+  link ??= new Link(boot, { version, perform, resync: statuses })
   return {
     config: async (config) => onConfig(config),
     event: async ({ event }) => onEvent(event, directory),
