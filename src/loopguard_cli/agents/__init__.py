@@ -98,6 +98,8 @@ AGENTS: dict[str, Known] = {
         "@earendil-works/pi-coding-agent @mariozechner/pi-coding-agent",
     ),
     "stream": _known("Any program that prints its events", "streams", ""),
+    "gemini": _known("Gemini CLI", "gemini", "0.61.0", "gemini gemini.js", "@google/gemini-cli"),
+    "qwen": _known("Qwen Code", "qwen", "0.24.4", "qwen qwen-code", "@qwen-code/qwen-code"),
     "acp": _known("Agent Client Protocol", "acp", "1", "claude-agent-acp codex-acp pi-acp"),
 }
 

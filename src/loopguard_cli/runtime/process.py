@@ -124,8 +124,8 @@ class _DrivenProcess(Process):
         if self.child.code and not self.dismissed:
             for line in self._pipes.complaints:
                 self._console.say(line)
+        self._pipes.close()  # its last words may still be shown
         self._channels.pipes = self._channels.console = None
-        self._pipes.close()
         self._console.close()
 
 

@@ -102,8 +102,6 @@ def test_when_the_person_presses_escape_nothing_more_is_sent(world: GeminiWorld)
 
 def test_the_person_leaves_and_nothing_stays_behind(world: GeminiWorld) -> None:
     with world.tui() as tui:
-        tui.send("\x03")
-        tui.wait_for("Ctrl+C again")
-        tui.send("\x03")
+        tui.send("\x03\x03")
         assert tui.wait() == 0
     world.check_survivors()

@@ -80,7 +80,13 @@ class Turns:
         turn = self._turn
         if turn is None or turn.started or reading.text(message, "command_uuid") != turn.message:
             return
-        if reading.text(message, "state") != "started":
+        if reading.text(message, "state") == "started":
+            yield from self.started()
+
+    def started(self) -> Iterator[Event]:
+        """The prompt that was sent last is being answered."""
+        turn = self._turn
+        if turn is None or turn.started:
             return
         turn.started = True
         self._replies.asked(self.session, turn.message)

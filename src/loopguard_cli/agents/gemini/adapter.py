@@ -269,7 +269,7 @@ class Gemini:
         return Answer()
 
     def still(self) -> Answer:
-        return Answer()
+        return answer(self._turns.quiet())
 
     def sized(self, _rows: int, _columns: int) -> Answer:
         return Answer()

@@ -53,11 +53,10 @@ class OpenCalls:
         response = reading.record(body, "tool_response")
         output = reading.flat(reading.at(response, "llmContent"))
         error = reading.at(response, "error")
-        found = _EXIT_CODE.search(output)
-        code = int(found[1]) if found else None
+        code = exit_code_of(output)
         for event in self._calls.end(
             entry[3],
-            _NOISE.sub("", output).strip() or reading.flat(error),
+            plain(output) or reading.flat(error),
             ok=not error and not code and not was_cancelled(body),
             exit_code=code,
             cancelled=was_cancelled(body),
@@ -72,6 +71,17 @@ class OpenCalls:
         self._open = [entry for entry in self._open if entry[0] != session]
         for _, _, _, call in over:
             yield from self._calls.end(call, "", ok=False, cancelled=True)
+
+
+def plain(output: str) -> str:
+    """What a tool returned, without what differs between equal results."""
+    return _NOISE.sub("", output).strip()
+
+
+def exit_code_of(output: str) -> int | None:
+    """The exit status of a command, which is told among its output."""
+    found = _EXIT_CODE.search(output)
+    return int(found[1]) if found else None
 
 
 def was_cancelled(body: dict[str, Any]) -> bool:

@@ -44,13 +44,26 @@ Part = Outgoing | Event
 class _Session:
     """One session."""
 
-    __slots__ = ("aborts", "answers", "busy", "cancelled", "held", "open", "origin", "prompt", "reply")
+    __slots__ = (
+        "aborts",
+        "answers",
+        "busy",
+        "cancelled",
+        "held",
+        "open",
+        "origin",
+        "prompt",
+        "reply",
+        "settling",
+    )
 
     def __init__(self) -> None:
         self.busy = self.open = False
         """``open``: the newest reply is not complete."""
         self.cancelled = False
         """The person, or we in their place, pressed a key that cancels."""
+        self.settling = False
+        """Escape was pressed by us, and the screen has not shown yet that it took effect."""
         self.answers = self.reply = MessageId("")
         self.origin = Origin.PERSON
         self.aborts: list[Abort] = []
@@ -138,11 +151,21 @@ class Turns:
         for state in self._sessions.values():
             state.cancelled = True
 
-    def stopped(self, session: SessionId | None = None) -> Iterator[Event]:
+    def stopped(self, session: SessionId | None = None) -> Iterator[Part]:
         """What was cancelled has ended, without the hook at its end: in this session, or wherever."""
         for name, state in self._sessions.items():
+            if session is None and state.settling:
+                yield from self.quiet()
             if state.busy and state.cancelled and not state.held and session in (None, name):
                 yield from self._idle(state, name, aborted=True)
+
+    def quiet(self) -> Iterator[Keys]:
+        """The screen shows that a turn was cancelled, or nothing new for a while: it takes a prompt."""
+        for state in self._sessions.values():
+            if state.settling:
+                state.settling = False
+                if state.prompt is not None:
+                    yield from _typed(state.prompt.text)
 
     def exited(self, code: int) -> Iterator[Event]:
         """The agent is gone. An error ends it with a status; what stops it otherwise is somebody."""
@@ -159,7 +182,8 @@ class Turns:
     # --- what we answer ----------------------------------------------------------------------
 
     def aborting(self, session: SessionId) -> bool:
-        return bool(self._of(session).aborts)
+        state = self._of(session)
+        return bool(state.aborts) and not state.cancelled
 
     def held(self) -> Iterator[tuple[SessionId, int]]:
         for session, state in self._sessions.items():
@@ -186,9 +210,9 @@ class Turns:
             yield settled(effect)
             return
         state.aborts.append(effect)
-        # A refused piece ends the turn, but leaves the provider's stream open: only Escape closes that.
+        # A refused piece ends the turn as well, but leaves the provider's stream open: Escape closes it.
         if self._screen and (state.open or not self.answering):
-            state.cancelled = True
+            state.cancelled = state.settling = True
             yield Keys(data=_ESCAPE)
 
     def prompt(self, effect: Prompt) -> Iterator[Part]:
@@ -206,9 +230,8 @@ class Turns:
             yield HookReply(call=call, body={"decision": "deny", "reason": effect.text})
         elif self._screen:
             state.prompt = effect
-            typed = "".join(c for c in effect.text if c.isprintable() or c in "\n\t")
-            yield Keys(data=_PASTE % typed.encode(), pause=_KEY_SECONDS)
-            yield Keys(data=b"\r", pause=_KEY_SECONDS)
+            if not state.settling:
+                yield from _typed(effect.text)
         else:
             yield settled(effect, "the agent ends and takes no prompt any more")
 
@@ -265,6 +288,12 @@ class Turns:
 
 def settled(effect: Abort | Prompt, error: str = "") -> EffectSettled:
     return EffectSettled(session=effect.session, effect=effect.effect, ok=not error, error=error)
+
+
+def _typed(text: str) -> Iterator[Keys]:
+    plain = "".join(c for c in text if c.isprintable() or c in "\n\t")
+    yield Keys(data=_PASTE % plain.encode(), pause=_KEY_SECONDS)
+    yield Keys(data=b"\r", pause=_KEY_SECONDS)
 
 
 def _candidates(response: dict[str, Any]) -> Iterator[dict[str, Any]]:

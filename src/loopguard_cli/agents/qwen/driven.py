@@ -1,0 +1,101 @@
+"""Qwen Code in print mode: the messages of Claude Code's, but for those that are put right here.
+
+It has no hooks on these pipes, so there is no gate: calls are known when they begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from loopguard_cli.agents.base import Answer, BridgeAddress, Form, LaunchPlan, Streams, answer
+from loopguard_cli.agents.claude import driven, reading
+from loopguard_cli.agents.claude.turns import Part
+from loopguard_cli.agents.gemini.calls import exit_code_of, plain
+from loopguard_cli.core.events import ToolStarted, Unparsed
+from loopguard_cli.core.ids import RequestId
+from loopguard_cli.core.settings import Capabilities
+
+CAPABILITIES = Capabilities(
+    text_deltas=True, reasoning=True, abort=True, prompt=True, read_session=True, usage=True
+)
+
+_ARGUMENTS = (
+    "--input-format", "stream-json", "--output-format", "stream-json", "--include-partial-messages",
+)  # fmt: skip
+_PASSED_ON = "another program talks to Qwen Code (--input-format stream-json), so it runs UNGUARDED"
+_CANCELLED = "cancelled"
+
+
+class Qwen(driven.Driven):
+    """One run of print mode."""
+
+    name = "qwen"
+    capabilities = CAPABILITIES
+
+    def launch(self, _environ: Mapping[str, str], _address: BridgeAddress) -> LaunchPlan:
+        asked = self._invocation
+        if asked.form is Form.PLAIN or asked.streams_in:
+            remarks = (_PASSED_ON,) if asked.form is not Form.PLAIN else ()
+            return LaunchPlan(argv=asked.argv, form=asked.form, bridged=False, remarks=remarks)
+        return LaunchPlan(
+            argv=(*asked.program, *_ARGUMENTS, *asked.kept),
+            form=Form.ONE_SHOT,
+            streams=Streams.PIPED,
+            input_seconds=driven.STDIN_SECONDS,
+        )
+
+    def began(self) -> Answer:
+        return answer([self._control.request(self._initialized, subtype="initialize")])
+
+    def _heard(self, message: dict[str, Any]) -> Iterator[Part]:
+        match reading.text(message, "type"), reading.text(message, "subtype"):
+            case "system", "init":
+                yield from super()._heard(message)
+                yield from self._turns.started()
+            case "user", _:
+                whole = reading.record(message, "message")
+                blocks = [_ended(block) for block in reading.blocks(whole)]
+                yield from super()._heard({**message, "message": {**whole, "content": blocks}})
+            case "assistant", _:
+                yield from super()._heard(message)
+                yield from self._complete(message)
+            case "result", "error_during_execution":
+                cancelled = _CANCELLED in reading.text(message, "error", "message")
+                reason = {"terminal_reason": "aborted_streaming"} if cancelled else {}
+                yield from super()._heard({**message, **reason})
+            case "control_request", _:
+                yield self._control.refuse(reading.text(message, "request_id"), "nobody can be asked")
+                kind = reading.text(message, "request", "subtype")
+                if kind != "can_use_tool":
+                    yield Unparsed(native=f"control request {kind}"[:100])
+            case _:
+                yield from super()._heard(message)
+
+    def _complete(self, message: dict[str, Any]) -> Iterator[Part]:
+        """What Claude Code tells by other messages: figures, the end of the message, and its calls."""
+        session = reading.session_of(message)
+        whole = reading.record(message, "message")
+        delta = {"stop_reason": reading.text(whole, "stop_reason") or "end_turn"}
+        end = {"type": "message_delta", "usage": reading.record(whole, "usage"), "delta": delta}
+        yield from self._replies.streamed(session, end)
+        for block in reading.blocks(whole):
+            if reading.text(block, "type") != "tool_use":
+                continue
+            body = {
+                "session_id": reading.text(message, "session_id"),
+                "tool_use_id": reading.text(block, "id"),
+                "tool_name": reading.text(block, "name"),
+                "tool_input": reading.record(block, "input"),
+            }
+            asked = self._calls.ask(RequestId("started"), body)
+            yield ToolStarted(session=session, call=asked.call, tool=asked.tool, args=asked.args)
+
+
+def _ended(block: dict[str, Any]) -> dict[str, Any]:
+    """A result: a command that failed counts as failed, and equal results look equal."""
+    if reading.text(block, "type") != "tool_result":
+        return block
+    output = reading.flat(reading.at(block, "content"))
+    failed = reading.at(block, "is_error") is True or bool(exit_code_of(output))
+    return {**block, "content": plain(output), "is_error": failed}
