@@ -265,3 +265,13 @@ def test_one_command_in_many_places_is_work(sitting: Sitting) -> None:
     names = ("api", "web", "jobs", "mail", "auth", "docs", "cli", "sdk", "ops")
     said = "All 14 checks passed and no problems were found."
     assert {sitting.bash(f"npm run lint --prefix packages/{name}", said) for name in names} == {ALLOW}
+
+
+@pytest.mark.parametrize("tool", ["write_stdin", "functions.write_stdin", "send_input"])
+def test_writing_nothing_to_a_running_program_asks_for_its_output(sitting: Sitting, tool: str) -> None:
+    asked = {"session_id": 33, "chars": ""}
+    for _ in range(8):
+        assert sitting.call(tool, asked, "Process running with session ID 33") is ALLOW
+        sitting.now += 10
+    said = [sitting.call(tool, {"session_id": 33, "chars": "y\n"}, "y: not a choice") for _ in range(3)]
+    assert said == [ALLOW, ALLOW, BLOCK]

@@ -79,6 +79,9 @@ _GIVING = _set("task agent new run execute start launch dispatch assign")
 _SCREENS = _set("terminal console process")
 _FILES = _set("file files dir directory folder path item items")
 
+_TYPING = frozenset(["send", "input"])
+_TYPED_FIELDS = ("chars", "input", "data", "text", "keys", "content")
+
 _ACTION_FIELDS = ("action", "command", "operation", "op", "mode")
 _WAITING_ACTIONS = _set("poll wait status log logs tail check sleep output")
 _VIEWING_ACTIONS = _set("view read list get show search screenshot snapshot")
@@ -189,8 +192,18 @@ def _of_command(command: str) -> Kind:
     return Kind.ACT
 
 
+def _typed(tool: str, args: Mapping[str, Any]) -> str | None:
+    """What a call sends to a program that runs; None if it is no such call. Nothing asks for more output."""
+    if not _TYPING.issubset(_words(tool)) and "stdin" not in _words(tool):
+        return None
+    return next((str(args[field]) for field in _TYPED_FIELDS if field in args), "")
+
+
 def kind_of(tool: str, args: Mapping[str, Any]) -> Kind:
     """What this call does."""
+    typed = _typed(tool, args)
+    if typed is not None:
+        return Kind.ACT if typed.strip() else Kind.WAIT
     kind = _by_name(tool)
     if kind is None:
         command = command_of(args)
