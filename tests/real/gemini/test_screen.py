@@ -91,6 +91,7 @@ def test_when_the_person_presses_escape_nothing_more_is_sent(world: GeminiWorld)
     )
     with world.tui("--goal", "make the tests pass", *QUICK) as tui:
         first = world.model.wait_for(lambda chats: next((chat for chat in chats if chat.text), None))
+        assert first is not None
         tui.wait_for("Beginning.")
         tui.send("\x1b")
         world.model.wait_for(lambda _: first.end is End.CLIENT_CLOSED)

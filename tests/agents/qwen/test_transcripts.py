@@ -1,0 +1,11 @@
+"""The Qwen Code adapter on transcripts of the real agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loopguard_cli.testing.conformance import Conformance
+
+
+class TestQwen(Conformance):
+    transcripts = Path(__file__).parents[1] / "transcripts" / "qwen"
