@@ -136,7 +136,7 @@ def _settings(hub: Hub, asked: Asked, _now: float) -> Iterator[Effect]:
         return
     yield _changed(asked)
     yield from hub.reconfigure(settings)
-    yield _yes(asked, hub.wording.changed("guard", "reloaded"))
+    yield _yes(asked, hub.wording.applied())
 
 
 def _reset(hub: Hub, asked: Asked, _now: float) -> Iterator[Effect]:
@@ -144,7 +144,7 @@ def _reset(hub: Hub, asked: Asked, _now: float) -> Iterator[Effect]:
     guards = _chosen(hub, asked)
     for guard in guards:
         guard.reset()
-    yield _yes(asked, hub.wording.changed("counters", "0"), sessions=len(guards))
+    yield _yes(asked, hub.wording.counters_reset(), sessions=len(guards))
 
 
 def _mute(hub: Hub, asked: Asked, _now: float) -> Iterator[Effect]:

@@ -135,6 +135,12 @@ class Wording:
     def changed(self, name: str, value: str) -> str:
         return self._text("CHANGED").format(name, value)
 
+    def applied(self) -> str:
+        return self._text("APPLIED")
+
+    def counters_reset(self) -> str:
+        return self._text("COUNTERS_RESET")
+
     def loosens(self, file: str, names: str) -> str:
         return self._text("LOOSENS").format(file, names)
 
