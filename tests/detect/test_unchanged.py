@@ -238,3 +238,12 @@ def test_after_a_recovery_the_blocked_call_is_still_known(sitting: Sitting) -> N
     sitting.panel.resumed(sitting.now)
     assert sitting.call("read", {"path": "x.py"}, "print(7)") is ALLOW
     assert sitting.bash("python x.py", "7") is BLOCK
+
+
+def test_a_granted_cycle_is_a_fresh_one_among_other_short_commands(sitting: Sitting) -> None:
+    """Commands that write and say nothing are not each other's variations for a letter's sake."""
+    for name in "aaabbbc":
+        sitting.bash(f"echo ran >> {name}")
+    sitting.decide("continue", "bash", '{"command":"echo ran >> a"}')
+    assert [sitting.bash("echo ran >> a") for _ in range(3)] == [ALLOW, ALLOW, BLOCK]
+    assert sitting.rules() == {"repeat-call"}
