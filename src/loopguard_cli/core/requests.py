@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 INSPECTED = 8
 """Calls that an answer for a person names; programs get all that are remembered."""
 
+TYPED = ("status", "inspect", "on", "observe", "off", "reset")
+"""What may follow ``/loop-guard``."""
+
 Handler = Callable[["Hub", Asked, float], Iterator[Effect]]
 
 
@@ -29,7 +32,8 @@ def answer(hub: Hub, asked: Asked, now: float) -> Iterator[Effect]:
     """Answer ``asked`` with exactly one `Respond`, preceded by what it brings about."""
     handler = _HANDLERS.get(asked.operation)
     if handler is None:
-        yield _no(asked, "unknown_operation", asked.operation)
+        name = asked.operation.rpartition(".")[2]
+        yield _no(asked, "unknown_operation", hub.wording.unknown(name, ", ".join(TYPED)))
     elif not may(asked.surface, asked.operation):
         text = hub.wording.refused(asked.operation)
         yield _changed(asked, accepted=False)

@@ -202,6 +202,9 @@ class Call:
             return Sameness.DIFFERENT
         if abs(self.size - other.size) > SLACK:
             return Sameness.DIFFERENT
-        degree = agreement(self.output, other.output, least)
         whole = self.size == len(self.output) and other.size == len(other.output)
+        if not whole and least > Sameness.ALIKE:
+            # Of what was cut, nobody knows whether the rest agrees.
+            return Sameness.DIFFERENT
+        degree = agreement(self.output, other.output, least)
         return degree if whole else min(degree, Sameness.ALIKE)

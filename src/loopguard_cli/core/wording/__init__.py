@@ -135,6 +135,9 @@ class Wording:
     def changed(self, name: str, value: str) -> str:
         return self._text("CHANGED").format(name, value)
 
+    def unknown(self, name: str, known: str) -> str:
+        return self._text("UNKNOWN").format(name, known)
+
     def applied(self) -> str:
         return self._text("APPLIED")
 

@@ -92,6 +92,7 @@ UNGUARDED = "NOT GUARDED: the connection to {} is lost; it goes on without the g
 GUARDED_AGAIN = "{} is connected again and guarded."
 REFUSED = "Refused: {} may not be changed from inside the agent."
 CHANGED = "{} is now {}"
+UNKNOWN = "{!r} is not known here; try one of: {}."
 APPLIED = "The settings files are in force as they are now."
 COUNTERS_RESET = "All counts start afresh, and nothing is blocked."
 LOOSENS = (
