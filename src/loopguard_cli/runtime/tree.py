@@ -71,13 +71,15 @@ def survivors(mark: str, spare: Collection[int] = ()) -> list[psutil.Process]:
     """What still runs of this run; ourselves, ``spare`` and what is below those excepted."""
     import psutil
 
-    spared = {os.getpid(), *spare, *_below(spare)}
+    before = _below(spare)
     found = {process.pid: process for process in psutil.Process().children(recursive=True)}
     if sys.platform != "linux":
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 if process.environ().get(MARK) == mark:
                     found[process.pid] = process
+    # Looked at once more: what has begun meanwhile is only seen now, what has lost its parent only before.
+    spared = {os.getpid(), *spare, *before, *_below(spare)}
     return [p for p in found.values() if p.pid not in spared and _runs(p)]
 
 
