@@ -24,8 +24,8 @@ _PLACES = (
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
 )
-_SIZES = ("COLUMNS", "LINES")
-"""They would outdo the size of a pseudo-terminal; workers of pytest-xdist have them."""
+_LOOKS = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
+"""They would outdo what a pseudo-terminal says of itself; workers of pytest-xdist have the first two."""
 
 _KEPT = "LOOPGUARD_TEST_"
 
@@ -47,7 +47,7 @@ def _own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir()
     runtime.mkdir(mode=0o700)
     for name in list(os.environ):
-        if name in (*_PLACES, *_SIZES) or (
+        if name in (*_PLACES, *_LOOKS) or (
             name.startswith(("LOOPGUARD_", "OPENCODE")) and not name.startswith(_KEPT)
         ):
             monkeypatch.delenv(name)
