@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from tests.real.harness import Result, World, trace
-from tests.real.test_prose import CONTAINERS, TAG, on_and_on
 
 from loopguard_cli.testing.conversation import Request
 from loopguard_cli.testing.exchange import Exchange
-from loopguard_cli.testing.script import Call, Reply, Say, Usage, reply, say
+from loopguard_cli.testing.script import Call, Reply, reply, say
 
 CONTINUED = "<goal_continuation>"
 HANDED_OFF = "<goal_handoff>"
@@ -55,26 +54,19 @@ def test_two_continuations_then_achieved(world: World) -> None:
         world,
         answers(
             [reply(trace("a")), say("One part is done.")],
-            [reply(trace("b")), say("Another part is done.")],
-            [reply(trace("c")), say("The last part is done; now to verify.")],
+            [reply(trace("b")), say("The last part is done; now to verify.")],
             [say(ACHIEVED)],
         ),
     )
     assert result.code == 0, result
     first, *continued = [exchange.request for exchange in prompts(world)]
     assert "start the work" in first.user
-    assert len(continued) == 3
+    assert len(continued) == 2
     assert all(request.user.startswith(CONTINUED) for request in continued)
     assert all("make the tests pass" in request.user for request in continued)
     assert len({exchange.session for exchange in world.model.chats()}) == 1
-    assert [world.count(name) for name in "abc"] == [1, 1, 1]
+    assert [world.count(name) for name in "ab"] == [1, 1]
     assert "No goal" in world.ask("goal", "status").out or "achieved" in world.ask("goal", "status").out
-
-
-def test_a_bare_claim_is_refused_with_a_correction(world: World) -> None:
-    result = pursue(world, answers([say("All done.\n[goal:complete]")], [say(ACHIEVED)]))
-    assert result.code == 0, result
-    assert "no evidence stood directly above it" in prompts(world)[1].request.user
 
 
 def test_blocked(world: World) -> None:
@@ -84,27 +76,11 @@ def test_blocked(world: World) -> None:
 
 
 def test_the_limit_is_handed_off(world: World) -> None:
-    steps = [[reply(trace(name)), say(f"Part {name} is done.")] for name in "abcd"]
-    result = pursue(world, answers(*steps), "--max-turns", "2")
+    steps = [[reply(trace(name)), say(f"Part {name} is done.")] for name in "abc"]
+    result = pursue(world, answers(*steps), "--max-turns", "1")
     assert result.code == 82, result
     users = [exchange.request.user for exchange in prompts(world)]
-    assert [user.split("\n")[0] for user in users[1:]] == [CONTINUED, CONTINUED, HANDED_OFF]
-
-
-def test_a_claim_that_a_check_refutes_is_refused_with_its_output(world: World) -> None:
-    repair = Call(tool="bash", args={"command": "touch fixed", "description": "Repairs"})
-    check = "echo looking for the file; test -e fixed"
-    result = pursue(
-        world,
-        answers([say(ACHIEVED)], [reply(repair), say(f"Repaired it. {ACHIEVED}")]),
-        "--check",
-        check,
-    )
-    assert result.code == 0, result
-    second = prompts(world)[1].request.user
-    assert "refused by a check" in second
-    assert "looking for the file" in second
-    assert (world.project / "fixed").exists()
+    assert [user.split("\n")[0] for user in users[1:]] == [CONTINUED, HANDED_OFF]
 
 
 def verifying(verdict: str) -> Step:
@@ -189,36 +165,7 @@ def test_several_goals_one_after_the_other(world: World) -> None:
     assert all(objective in user for objective, user in zip(objectives[1:], users[1:], strict=True))
 
 
-def test_a_loop_inside_a_goal_is_recovered_from_first(world: World) -> None:
-    """Each end of a turn is followed by one prompt: the guard's, or the goal's."""
-    result = pursue(
-        world,
-        answers(
-            [reply(trace("a")), say("One part is done.")],
-            [on_and_on(CONTAINERS)],
-            [reply(trace("b")), say("Another part is done.")],
-            [say(ACHIEVED)],
-        ),
-    )
-    assert result.code == 0, result
-    users = [exchange.request.user for exchange in prompts(world)]
-    assert [users[1].startswith(CONTINUED), users[3].startswith(CONTINUED)] == [True, True]
-    assert users[2].startswith(TAG)
-    assert len(users) == 4
-
-
 def test_a_program_that_cannot_be_prompted_gets_no_goal(world: World) -> None:
     result = world.guard("true", options=["--goal", "make the tests pass"]).wait()
     assert result.code == 2, result
     assert "State:" not in world.ask("goal", "status").out
-
-
-def test_the_budget_of_tokens_is_handed_off(world: World) -> None:
-    big = Usage(input=60_000, output=400)
-    behave = answers(
-        [reply(trace("a"), usage=big), reply(Say(text="Part one."), usage=big)],
-        [reply(Say(text="A summary of the work."), usage=big)],
-    )
-    result = pursue(world, behave, "--budget", "50k")
-    assert result.code == 82, result
-    assert prompts(world)[1].request.user.startswith(HANDED_OFF)

@@ -75,19 +75,6 @@ def test_a_message_pauses_the_goal_at_once(world: World, screen: Open) -> None:
     leave(tty)
 
 
-def test_escape_pauses_the_goal(world: World, screen: Open) -> None:
-    tty = screen()
-    world.model.behave([turn(reply(Say(text="I work on it."), Hold()), match=CONTINUED)])
-    tty.send("/goal port the parser\r")
-    tty.wait_for("I work on it.")
-    tty.send("\x1b")
-    tty.wait_for("again to interrupt")
-    tty.send("\x1b")
-    paused(world)
-    assert len(world.model.chats()) == 1
-    leave(tty)
-
-
 def test_planning_is_not_driven(world: World, screen: Open) -> None:
     tty = screen("--agent", "plan")
     world.model.behave([turn(say("This is the plan."))])
@@ -109,6 +96,7 @@ def test_a_compaction_keeps_the_goal(world: World, screen: Open) -> None:
     tty.wait_for("again to interrupt")
     tty.send("\x1b")
     paused(world)
+    assert len(world.model.chats()) == 2, "Escape is the person's stop: nothing follows"
     tty.send("/compact")
     tty.wait_for("Compact session")
     tty.send("\r")
@@ -124,21 +112,17 @@ def test_a_compaction_keeps_the_goal(world: World, screen: Open) -> None:
     leave(tty)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "state"), [("[audit:approved]", "achieved"), ("[audit:rejected]", "paused")]
-)
-def test_the_auditor_is_a_session_below_that_may_only_read(
-    world: World, screen: Open, verdict: str, state: str
-) -> None:
+def test_the_auditor_is_a_session_below_that_may_only_read(world: World, screen: Open) -> None:
     (world.project / "README.md").write_text("what the auditor reads\n")
     tty = screen(options=["--set", "goal.audit=builtin"])
-    world.model.behave(verifying(verdict))
-    tty.send("/goal port the parser\r")
-    world.wait_until(lambda: f"State: {state}" in status(world))
-    audits = [e for e in world.model.chats() if AUDITED in e.request.user]
-    assert len({e.session for e in world.model.chats()}) == 2
-    assert audits[-1].request.mentions("what the auditor reads")
-    assert not (world.project / "tampered").exists()
+    for verdict, state, sessions in (("[audit:rejected]", "paused", 2), ("[audit:approved]", "achieved", 3)):
+        world.model.behave(verifying(verdict))
+        tty.send("/goal port the parser\r")
+        world.wait_until(lambda: f"State: {state}" in status(world))  # noqa: B023
+        audits = [e for e in world.model.chats() if AUDITED in e.request.user]
+        assert len({e.session for e in world.model.chats()}) == sessions
+        assert audits[-1].request.mentions("what the auditor reads")
+        assert not (world.project / "tampered").exists()
     leave(tty)
 
 
