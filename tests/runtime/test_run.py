@@ -76,6 +76,15 @@ def test_a_file_that_loosens_waits_for_the_person(tmp_path: Path) -> None:
     assert [json.loads(line)["record"]["accepted"] for line in refused] == [False]
 
 
+def test_what_an_agent_may_have_loosened_is_pointed_out_at_the_next_start(tmp_path: Path) -> None:
+    run("loosened", tmp_path)
+    again = run("counted", tmp_path)
+    assert "loopguard.toml:" in again.stderr
+    assert "loosens the guard, and is in force now" in again.stderr
+    (tmp_path / "loopguard.toml").unlink()
+    assert "loosens the guard" not in run("counted", tmp_path).stderr
+
+
 def test_a_person_outside_puts_it_in_force(tmp_path: Path) -> None:
     (tmp_path / "loopguard.toml").write_text("[guard]\nlocale = 'en'\n")
     process = subprocess.Popen(

@@ -15,7 +15,7 @@ import msgspec
 
 from loopguard_cli.config import sources
 from loopguard_cli.config.load import Loaded, reload_for
-from loopguard_cli.config.schema import Settings
+from loopguard_cli.config.schema import Layer, Settings
 from loopguard_cli.config.weaken import weakened
 from loopguard_cli.core.effects import Effect, Level, Record, Tell
 from loopguard_cli.core.events import Asked, Event, Surface
@@ -24,6 +24,8 @@ from loopguard_cli.core.records import GuardChanged
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.core.wording import Wording
 from loopguard_cli.goal.settings import GoalSettings
+from loopguard_cli.store.lines import Entry
+from loopguard_cli.store.reading import read_state
 
 LOOK_SECONDS = 2.0
 """Between looks at the files; one look costs a `stat` for each."""
@@ -107,6 +109,28 @@ class Reload:
         if mode is self._loaded.settings.guard.mode:
             return guard
         return msgspec.structs.replace(guard, mode=mode)
+
+
+def unsettled(state: Path, loaded: Loaded) -> list[str]:
+    """Places (``file:line: key``) of settings that a run in this folder refused to take up and that no
+    person has put in force since: they may be the agent's own doing, and hold from the next start on.
+
+    Raises StoreError when the state folder cannot be used safely.
+    """
+    refused: dict[str, None] = {}
+    for entry in read_state(state):
+        record = entry.record if isinstance(entry, Entry) else None
+        if isinstance(record, GuardChanged) and record.operation == SETTINGS:
+            if record.accepted:
+                refused.clear()
+            elif record.surface == Surface.FILE:
+                refused |= dict.fromkeys(record.detail.split(", "))
+    origins = {key: origin for key, origin in loaded.origins.items() if origin.layer is Layer.PROJECT}
+    return [
+        f"{origin.place}: {key}"
+        for key, origin in origins.items()
+        if key in refused
+    ]
 
 
 def _terms(old: Settings, new: Settings) -> list[str]:

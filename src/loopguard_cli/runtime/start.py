@@ -31,7 +31,7 @@ from loopguard_cli.runtime.notices import write
 from loopguard_cli.runtime.outside import Outside
 from loopguard_cli.runtime.plan import Chore, Plan
 from loopguard_cli.runtime.recording import Recording
-from loopguard_cli.runtime.reload import LOOK_SECONDS, Reload
+from loopguard_cli.runtime.reload import LOOK_SECONDS, Reload, unsettled
 from loopguard_cli.store import runs
 from loopguard_cli.store.folder import Folder
 from loopguard_cli.store.lease import HEARTBEAT_SECONDS
@@ -111,6 +111,8 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
             write(f"{problem.file}: {problem.reason}; it was put aside and a new ledger begun")
         if bad := keeper.restore():
             write(f"{bad} records about goals could not be made out")
+        for place in unsettled(state, loaded):
+            write(f"{place} was changed while an agent ran here, loosens the guard, and is in force now")
         recording = None
         if options.record is not None:
             recording = Recording(options.record, agent=adapter.name, started=clock.started)
