@@ -13,8 +13,8 @@ from pathlib import Path
 
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.report import render
-from loopguard_cli.runtime.histories import find
-from loopguard_cli.runtime.sources import report_of
+from loopguard_cli.study.histories import find
+from loopguard_cli.study.sources import report_of
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"

@@ -16,8 +16,8 @@ from loopguard_cli.cli.render.history import InspectView
 from loopguard_cli.cli.render.status import StatusView
 from loopguard_cli.config.describe import SCHEMA_DIALECT, field_texts, json_schema
 from loopguard_cli.core.records import AnyRecord
-from loopguard_cli.runtime.control import Answer
-from loopguard_cli.runtime.replay import Found
+from loopguard_cli.runtime.control.client import Answer
+from loopguard_cli.study.replay import Found
 
 
 class Output(NamedTuple):

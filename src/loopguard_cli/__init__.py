@@ -9,8 +9,11 @@ The packages, in the order in which something travels through them:
 ``goal``     pure: the goal loop
 ``store``    ledger, lease and registry of runs on disk
 ``config``   settings with the origin of every value
-``history``  readers of the session histories that agents leave on a machine
-``runtime``  the asyncio shell: processes, sockets, terminal, clock
+``history``  readers of what agents leave on the machine about past sessions
+``report``   one session as one page, from plain data
+``runtime``  the asyncio shell of a live run: `reach` (sockets, hooks, pipes, pseudo-terminal),
+             `processes`, `control` (commands from outside), `telling` (notices, telemetry)
+``study``    looking back: traces and past sessions through the same guard
 ``cli``      the command line
 ``testing``  a scripted model server and scripted agents, shipped for adapter authors
 """

@@ -14,7 +14,7 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.calls import CallRules
 from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.panel import Panels
-from loopguard_cli.runtime.replay import ABLE
+from loopguard_cli.study.replay import ABLE
 from tests.bench.section import Row, percentile
 from tests.bench.streams import SESSION, STREAMS, Made, events
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from loopguard_cli.core.settings import PRESET_VALUES, Preset
-from loopguard_cli.runtime.evaluate import Report, Score, find_traces, report, score, tally
-from loopguard_cli.runtime.whatif import bare_settings
+from loopguard_cli.study.evaluate import Report, Score, find_traces, report, score, tally
+from loopguard_cli.study.whatif import bare_settings
 from tests.bench.rivals import RIVALS, judged
 from tests.bench.synthetic.generate import write
 

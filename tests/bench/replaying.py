@@ -11,7 +11,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from loopguard_cli.core.settings import GuardSettings
-from loopguard_cli.runtime.replay import replay
+from loopguard_cli.study.replay import replay
 from tests.bench.section import Row
 from tests.bench.streams import STREAMS, events
 from tests.bench.synthetic.writer import Writer
@@ -50,7 +50,7 @@ def _grow(marks: list[int]) -> dict[str, float]:
 
     from loopguard_cli.core.hub import Hub
     from loopguard_cli.detect.panel import Panels
-    from loopguard_cli.runtime.replay import ABLE
+    from loopguard_cli.study.replay import ABLE
 
     process = psutil.Process()
     brain = Hub(GuardSettings(), capabilities=ABLE, panels=Panels())

@@ -9,7 +9,7 @@ import time
 import uuid
 from unittest.mock import patch
 
-from loopguard_cli.runtime import bridges
+from loopguard_cli.runtime.reach import bridges
 from tests.bench.section import Row, percentile
 from tests.runtime.wired import Wired, played
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from loopguard_cli.runtime.neutral import Translator
-from loopguard_cli.runtime.traces import _Told
+from loopguard_cli.study.neutral import Translator
+from loopguard_cli.study.traces import _Told
 from tests.bench.rivals import RIVALS
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from loopguard_cli.core.settings import GuardSettings
-from loopguard_cli.runtime.evaluate import Report, report, score
-from loopguard_cli.runtime.traces import Trace
+from loopguard_cli.study.evaluate import Report, report, score
+from loopguard_cli.study.traces import Trace
 from tests.bench.synthetic.generate import HONEST, LOOPS, traces, write
 
 SEED = "held in tests"

@@ -11,8 +11,8 @@ from loopguard_cli.cli import live
 from loopguard_cli.cli.commands import check, decide, mode, mute, reset
 from loopguard_cli.core.settings import Mode
 from loopguard_cli.errors import UsageError
-from loopguard_cli.runtime import control
-from loopguard_cli.runtime.control import Answer
+from loopguard_cli.runtime.control import client as control
+from loopguard_cli.runtime.control.client import Answer
 from loopguard_cli.store import runs
 
 Start = Callable[..., None]

@@ -83,7 +83,7 @@ def test_a_guard_that_only_observes_is_still_judged_as_if_it_acted(
 def test_an_interrupted_scan_says_what_it_found(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from loopguard_cli.runtime import scan as scanning
+    from loopguard_cli.study import scan as scanning
 
     done = []
 

@@ -12,8 +12,8 @@ from loopguard_cli.agents.base import Form, LaunchPlan
 from loopguard_cli.core.effects import RunAudit, RunCheck
 from loopguard_cli.core.events import AuditFinished, CheckFinished, Event
 from loopguard_cli.core.ids import EffectId
-from loopguard_cli.runtime import tree
 from loopguard_cli.runtime.checks import TAIL_BYTES, Jobs
+from loopguard_cli.runtime.processes import tree
 
 E1 = EffectId("e1")
 

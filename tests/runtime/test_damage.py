@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.errors import InputError
-from loopguard_cli.runtime.replay import replay
-from loopguard_cli.runtime.traces import Damage
+from loopguard_cli.study.replay import replay
+from loopguard_cli.study.traces import Damage
 
 
 def _whole() -> bytes:

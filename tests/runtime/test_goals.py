@@ -13,11 +13,11 @@ from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.goal.model import Book
 from loopguard_cli.goal.records import Kind, Snapshot, pack
 from loopguard_cli.goal.settings import GoalSettings
-from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
 from loopguard_cli.runtime.goals import LOST, GoalKeeper
-from loopguard_cli.runtime.notices import Notices
 from loopguard_cli.runtime.perform import Performer
+from loopguard_cli.runtime.reach.channels import Channels
+from loopguard_cli.runtime.telling.notices import Notices
 from loopguard_cli.store.ledger import Ledger
 
 S = SessionId("ses_1")

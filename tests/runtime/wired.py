@@ -18,14 +18,14 @@ from loopguard_cli.core.effects import Effect
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.runtime.assemble import make_hub
-from loopguard_cli.runtime.bridges import BridgeServer
-from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
 from loopguard_cli.runtime.clock import Clock
-from loopguard_cli.runtime.control_server import ControlServer
-from loopguard_cli.runtime.notices import Notices
+from loopguard_cli.runtime.control.server import ControlServer
 from loopguard_cli.runtime.perform import Performer
+from loopguard_cli.runtime.reach.bridges import BridgeServer
+from loopguard_cli.runtime.reach.channels import Channels
 from loopguard_cli.runtime.supervisor import Supervisor
+from loopguard_cli.runtime.telling.notices import Notices
 
 T = TypeVar("T")
 SECONDS = 20.0

@@ -478,7 +478,7 @@ class OnTerminal(Protocol):
         """The agent wrote to its terminal (in the order written; the person has it already)."""
 
     def paused(self) -> Answer:
-        """It has written nothing for a moment (`runtime.screen.PAUSE_SECONDS`)."""
+        """It has written nothing for a moment (`runtime.reach.screen.PAUSE_SECONDS`)."""
 
 
 @runtime_checkable
@@ -492,7 +492,7 @@ class ReadsAlong(Protocol):
         """The person typed; the agent gets it right after."""
 
     def still(self) -> Answer:
-        """It has written nothing for `runtime.screen.STILL_SECONDS`."""
+        """It has written nothing for `runtime.reach.screen.STILL_SECONDS`."""
 
     def missed(self, count: int) -> Answer:
         """It wrote more than could be read along: ``count`` bytes never came to `OnTerminal.printed`."""

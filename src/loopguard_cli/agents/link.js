@@ -1,7 +1,7 @@
 // The bridges' end of the connection to the supervisor, the same for every agent that runs JavaScript.
 //
 // One kept socket, one JSON object a line. Without a connection nothing is asked and nothing waits:
-// the agent runs on as if we were not there. `runtime/bridges.py` is the other end.
+// the agent runs on as if we were not there. `runtime/reach/bridges.py` is the other end.
 import { createHash } from "node:crypto"
 import net from "node:net"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from loopguard_cli.cli import live
 from loopguard_cli.errors import LoopguardError, UsageError
 from loopguard_cli.exit_codes import ExitCode
-from loopguard_cli.runtime.control import Answer
+from loopguard_cli.runtime.control.client import Answer
 
 if TYPE_CHECKING:
     from loopguard_cli.core.effects import Effect
@@ -57,7 +57,7 @@ def ask(arguments: Mapping[str, Any], *, run: str = "", session: str = "") -> An
 
 
 def _live(arguments: Mapping[str, Any], run: str, session: str) -> Answer | None:
-    from loopguard_cli.runtime import control
+    from loopguard_cli.runtime.control import client as control
 
     try:
         chosen = live.choose(run)

@@ -14,7 +14,7 @@ from loopguard_cli.errors import LoopguardError, UsageError
 from loopguard_cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from loopguard_cli.runtime.control import Answer
+    from loopguard_cli.runtime.control.client import Answer
     from loopguard_cli.store.runs import LiveRun
 
 ANSWER_WITHIN_S = 10.0
@@ -87,7 +87,7 @@ def choose(wanted: str = "") -> LiveRun:
 
 def ask(run: str, operation: str, arguments: dict[str, Any], *, session: str = "") -> Answer:
     """Ask the chosen run; a refusal is raised as `Refused`."""
-    from loopguard_cli.runtime import control
+    from loopguard_cli.runtime.control import client as control
 
     answer = control.ask(choose(run), operation, arguments, session=session, timeout=ANSWER_WITHIN_S)
     if not answer.ok:

@@ -11,7 +11,7 @@ import msgspec
 
 from loopguard_cli.cli.render.status import GoalView, RunView, SessionView, StatusView
 from loopguard_cli.goal.model import STOPS, Book, Goal
-from loopguard_cli.runtime.control import RunUnreachable, ask
+from loopguard_cli.runtime.control.client import RunUnreachable, ask
 from loopguard_cli.store.goals import stored_goals
 from loopguard_cli.store.lines import Damage, Entry
 from loopguard_cli.store.paths import project_folder, state_path

@@ -1,6 +1,6 @@
 """Which of the things that are told deserve a notice outside the terminal, and how often.
 
-Pure: time is an argument. Sending is `runtime.notify`'s.
+Pure: time is an argument. Sending is `runtime.telling.notify`'s.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from loopguard_cli.agents.base import LaunchPlan
 from loopguard_cli.core.effects import RunAudit, RunCheck
 from loopguard_cli.core.events import AuditFinished, CheckFinished, Event
 from loopguard_cli.core.ids import EffectId
-from loopguard_cli.runtime import tree
+from loopguard_cli.runtime.processes import tree
 
 TAIL_BYTES = 8 << 10
 """How much of a program's output is kept, from its end."""

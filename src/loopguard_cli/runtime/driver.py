@@ -31,23 +31,23 @@ from loopguard_cli.core.ids import RequestId
 from loopguard_cli.core.records import RunEnded, RunStarted
 from loopguard_cli.core.watchdog import SAMPLE_SECONDS
 from loopguard_cli.errors import UsageError
-from loopguard_cli.runtime import tree
-from loopguard_cli.runtime.bridges import BridgeServer
-from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
-from loopguard_cli.runtime.control_server import ControlServer
-from loopguard_cli.runtime.notices import Notices
+from loopguard_cli.runtime.control.server import ControlServer
 from loopguard_cli.runtime.perform import Performer
 from loopguard_cli.runtime.plan import Chore, Plan
-from loopguard_cli.runtime.private import PrivateFolder
-from loopguard_cli.runtime.process import Process, start
+from loopguard_cli.runtime.processes import tree
+from loopguard_cli.runtime.processes.process import Process, start
+from loopguard_cli.runtime.processes.terminal import Terminal
+from loopguard_cli.runtime.reach.bridges import BridgeServer
+from loopguard_cli.runtime.reach.channels import Channels
+from loopguard_cli.runtime.reach.private import PrivateFolder
 from loopguard_cli.runtime.signals import Signals
 from loopguard_cli.runtime.supervisor import Supervisor
-from loopguard_cli.runtime.terminal import Terminal
+from loopguard_cli.runtime.telling.notices import Notices
 from loopguard_cli.runtime.watchers import GRACE_SECONDS, Watchers
 
 if TYPE_CHECKING:
-    from loopguard_cli.runtime.hooks import HookServer
+    from loopguard_cli.runtime.reach.hooks import HookServer
 
 LAST_WORDS_SECONDS = 1.0
 """For what a bridge said just before its process ended."""
@@ -181,14 +181,14 @@ class Run:
 
     async def _open_hooks(self) -> None:
         if isinstance(self._adapter, Hooked):
-            from loopguard_cli.runtime.hooks import HookServer
+            from loopguard_cli.runtime.reach.hooks import HookServer
 
             self._folder = PrivateFolder(self._plan.sockets, self._plan.run)
             hooks = HookServer(self._adapter, self._folder.path, self._channels.take, self._post)
             self._hooks = self._channels.hooks = hooks
             await hooks.open()
         if isinstance(self._adapter, Following):
-            from loopguard_cli.runtime.follow import Follower
+            from loopguard_cli.runtime.reach.follow import Follower
 
             self._channels.files = Follower(self._adapter, self._channels.take)
 

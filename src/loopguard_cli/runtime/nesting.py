@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from loopguard_cli.runtime import tree
+from loopguard_cli.runtime.processes import tree
 
 
 def nested_in(environ: Mapping[str, str]) -> str:
@@ -13,7 +13,7 @@ def nested_in(environ: Mapping[str, str]) -> str:
     run, _, pid = environ.get(tree.MARK, "").rpartition(":")
     if not run or not pid.isdigit():
         return ""
-    from loopguard_cli.runtime.peers import descends
+    from loopguard_cli.runtime.processes.peers import descends
 
     return run if descends(os.getpid(), int(pid)) else ""
 

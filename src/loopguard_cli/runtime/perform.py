@@ -28,11 +28,11 @@ from loopguard_cli.core.effects import (
 from loopguard_cli.core.events import AuditFinished, EffectSettled, Event, LeaseSettled
 from loopguard_cli.core.records import Record as LedgerRecord
 from loopguard_cli.errors import StoreError
-from loopguard_cli.runtime.channels import Channels
 from loopguard_cli.runtime.checks import Jobs
 from loopguard_cli.runtime.goals import GoalKeeper
-from loopguard_cli.runtime.notices import Notices
-from loopguard_cli.runtime.outside import Outside
+from loopguard_cli.runtime.reach.channels import Channels
+from loopguard_cli.runtime.telling.notices import Notices
+from loopguard_cli.runtime.telling.outside import Outside
 
 
 class Store(Protocol):

@@ -13,13 +13,13 @@ from loopguard_cli.core.effects import Effect
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.runtime.clock import Clock
-from loopguard_cli.runtime.evidence import Evidence
 from loopguard_cli.runtime.goals import GoalKeeper
-from loopguard_cli.runtime.outside import Outside
 from loopguard_cli.runtime.perform import Store
+from loopguard_cli.runtime.processes.evidence import Evidence
 from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import Reload
 from loopguard_cli.runtime.supervisor import Brain
+from loopguard_cli.runtime.telling.outside import Outside
 
 HELLO_SECONDS = 20.0
 """Without a hello by then the agent counts as unguarded. OpenCode needs 1 to 7 s."""
@@ -46,7 +46,7 @@ class Plan(msgspec.Struct, kw_only=True):
     store: Store | None = None
     recording: Recording | None = None
     tool_word: str = ""
-    """See `runtime.control_server.ControlServer`."""
+    """See `runtime.control.server.ControlServer`."""
     goals: GoalKeeper | None = None
     goal: str = ""
     """A goal to be set before the agent starts, in the grammar of ``/goal set``."""

@@ -126,11 +126,7 @@ def unsettled(state: Path, loaded: Loaded) -> list[str]:
             elif record.surface == Surface.FILE:
                 refused |= dict.fromkeys(record.detail.split(", "))
     origins = {key: origin for key, origin in loaded.origins.items() if origin.layer is Layer.PROJECT}
-    return [
-        f"{origin.place}: {key}"
-        for key, origin in origins.items()
-        if key in refused
-    ]
+    return [f"{origin.place}: {key}" for key, origin in origins.items() if key in refused]
 
 
 def _terms(old: Settings, new: Settings) -> list[str]:

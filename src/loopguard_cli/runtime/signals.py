@@ -8,10 +8,10 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
-from loopguard_cli.runtime import tree
 from loopguard_cli.runtime.checks import Jobs
-from loopguard_cli.runtime.process import Process
-from loopguard_cli.runtime.terminal import Terminal
+from loopguard_cli.runtime.processes import tree
+from loopguard_cli.runtime.processes.process import Process
+from loopguard_cli.runtime.processes.terminal import Terminal
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 

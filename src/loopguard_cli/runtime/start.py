@@ -20,18 +20,18 @@ from loopguard_cli.config.load import load_for
 from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.core.settings import Mode, Permissions
 from loopguard_cli.errors import AgentNotExecutable, AgentNotFound
-from loopguard_cli.runtime import mcp
 from loopguard_cli.runtime.assemble import make_hub
 from loopguard_cli.runtime.clock import Clock
+from loopguard_cli.runtime.control import mcp
 from loopguard_cli.runtime.driver import Run
-from loopguard_cli.runtime.evidence import Evidence
 from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.nesting import nested_in, replace_by
-from loopguard_cli.runtime.notices import write
-from loopguard_cli.runtime.outside import Outside
 from loopguard_cli.runtime.plan import Chore, Plan
+from loopguard_cli.runtime.processes.evidence import Evidence
 from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import LOOK_SECONDS, Reload, unsettled
+from loopguard_cli.runtime.telling.notices import write
+from loopguard_cli.runtime.telling.outside import Outside
 from loopguard_cli.store import runs
 from loopguard_cli.store.folder import Folder
 from loopguard_cli.store.lease import HEARTBEAT_SECONDS

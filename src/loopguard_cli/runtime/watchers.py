@@ -8,11 +8,11 @@ from typing import Any
 
 from loopguard_cli.agents.base import Adapter, Form, Holding, LaunchPlan
 from loopguard_cli.core.events import AgentDisconnected
-from loopguard_cli.runtime.channels import Channels
-from loopguard_cli.runtime.notices import Notices
 from loopguard_cli.runtime.perform import Performer
-from loopguard_cli.runtime.process import Process
+from loopguard_cli.runtime.processes.process import Process
+from loopguard_cli.runtime.reach.channels import Channels
 from loopguard_cli.runtime.supervisor import Supervisor
+from loopguard_cli.runtime.telling.notices import Notices
 
 EXIT_SECONDS = 10.0
 """For an agent to exit by itself once it has nothing more to do."""

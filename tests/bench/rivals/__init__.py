@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from loopguard_cli.runtime.traces import Trace
+from loopguard_cli.study.traces import Trace
 from tests.bench.rivals.crush import Crush
 from tests.bench.rivals.gemini import Gemini
 from tests.bench.rivals.opencode import OpenCode

@@ -11,7 +11,7 @@ from loopguard_cli.core.events import Event
 
 
 class Said(NamedTuple):
-    """An answer of a rival, as `runtime.evaluate.tally` takes it."""
+    """An answer of a rival, as `study.evaluate.tally` takes it."""
 
     event: int
     rule: str

@@ -45,8 +45,8 @@ def command(
     import os
 
     from loopguard_cli.cli.render.evaluation import Progress, show, show_as_json
-    from loopguard_cli.runtime.evaluate import Score, evaluate, find_traces, report
-    from loopguard_cli.runtime.whatif import bare_settings
+    from loopguard_cli.study.evaluate import Score, evaluate, find_traces, report
+    from loopguard_cli.study.whatif import bare_settings
 
     chosen: list[Preset | None] = list(dict.fromkeys(presets or [])) or [None]
     guards = {}

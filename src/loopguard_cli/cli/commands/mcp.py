@@ -18,7 +18,7 @@ def command(run: live.RunOption = "", session: live.SessionOption = "") -> None:
     """
     import sys
 
-    from loopguard_cli.runtime import mcp
+    from loopguard_cli.runtime.control import mcp
 
     of_run, word = mcp.take_word()
     server = mcp.Server(lambda: live.choose(run or of_run), word=word, session=session)

@@ -37,8 +37,8 @@ def command(
 
     Without --config the settings of this folder hold. No agent is started and nothing is written.
     """
-    from loopguard_cli.runtime.replay import replay
-    from loopguard_cli.runtime.whatif import bare_settings, folder_settings
+    from loopguard_cli.study.replay import replay
+    from loopguard_cli.study.whatif import bare_settings, folder_settings
 
     chosen = assignments or []
     if config is None:

@@ -74,8 +74,8 @@ def _report(name: str, redactor: Redactor | None) -> Report:
 
     from loopguard_cli.config.load import load_for
     from loopguard_cli.errors import InputError
-    from loopguard_cli.runtime import sources
     from loopguard_cli.store.paths import project_folder
+    from loopguard_cli.study import sources
 
     project = project_folder(Path.cwd())
     settings = load_for(project, assignments=["guard.mode=on"]).settings

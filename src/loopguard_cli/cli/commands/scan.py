@@ -13,7 +13,7 @@ from loopguard_cli.core.settings import Preset
 
 if TYPE_CHECKING:
     from loopguard_cli.history import Conversation
-    from loopguard_cli.runtime.scan import Progress, Totals, Wanted
+    from loopguard_cli.study.scan import Progress, Totals, Wanted
 
 EXAMPLES = (
     "loopguard scan",
@@ -77,8 +77,8 @@ def command(
     from loopguard_cli.cli.commands.history import moment
     from loopguard_cli.cli.render import page, scanned
     from loopguard_cli.config.load import load_for
-    from loopguard_cli.runtime.scan import Totals, Wanted
     from loopguard_cli.store.paths import project_folder
+    from loopguard_cli.study.scan import Totals, Wanted
 
     chosen = [*(assignments or ()), *([f"guard.preset={preset}"] if preset else ()), "guard.mode=on"]
     wanted = Wanted(
@@ -101,7 +101,7 @@ def _scan(conversations: list[Conversation], wanted: Wanted, totals: Totals, *, 
     """Fill ``totals``; False when interrupted."""
     from contextlib import closing
 
-    from loopguard_cli.runtime.scan import scan
+    from loopguard_cli.study.scan import scan
 
     try:
         with (
@@ -136,8 +136,8 @@ def _conversations(paths: list[Path], agents: list[str], since: float) -> list[C
     import os
 
     from loopguard_cli.errors import InputError, UsageError
-    from loopguard_cli.runtime.histories import find, installed
-    from loopguard_cli.runtime.histories import names as known
+    from loopguard_cli.study.histories import find, installed
+    from loopguard_cli.study.histories import names as known
 
     for name in agents:
         if name not in known():

@@ -11,7 +11,7 @@ from pathlib import Path
 from loopguard_cli.cli.crash import reports
 from loopguard_cli.cli.diagnosis import Diagnosis, Level
 from loopguard_cli.errors import StoreError
-from loopguard_cli.runtime.control import RunUnreachable, ask
+from loopguard_cli.runtime.control.client import RunUnreachable, ask
 from loopguard_cli.store import lease
 from loopguard_cli.store.lines import Damage
 from loopguard_cli.store.paths import runtime_path, state_path

@@ -1,4 +1,4 @@
-"""Reports of `runtime.evaluate`, side by side, for a person or as JSON."""
+"""Reports of `study.evaluate`, side by side, for a person or as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from loopguard_cli.cli.render.page import Block, Cell, Table, Tone, line, show_json
 from loopguard_cli.cli.render.page import show as show_page
-from loopguard_cli.runtime.evaluate import Group, Report, Score
+from loopguard_cli.study.evaluate import Group, Report, Score
 
 
 class Progress:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from loopguard_cli.cli.render.page import Cell, Table, Tone, line
 from loopguard_cli.cli.render.page import show as show_page
 from loopguard_cli.cli.render.texts import cut, duration
-from loopguard_cli.runtime.replay import Found
+from loopguard_cli.study.replay import Found
 
 TONES = {
     "warn": Tone.QUIET,

@@ -13,7 +13,7 @@ from loopguard_cli import history
 from loopguard_cli.cli.render.page import Block, Cell, Line, Table, Tone, line
 from loopguard_cli.cli.render.texts import duration, iso
 from loopguard_cli.core.settings import GuardSettings
-from loopguard_cli.runtime.scan import Place, Sum, Totals
+from loopguard_cli.study.scan import Place, Sum, Totals
 
 NAMES = {**history.NAMES, "trace": "traces"}
 

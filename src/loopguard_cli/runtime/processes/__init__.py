@@ -1,0 +1,1 @@
+"""Processes and the terminal: start, watch, suspend, end, and put right what they leave behind."""

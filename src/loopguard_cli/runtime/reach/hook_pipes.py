@@ -1,0 +1,144 @@
+"""Hooks by a shell client (``hook.sh``) and named pipes in the run's private folder.
+
+``requests`` takes one short line per call (written at once, so that calls do not mix); the body
+comes by a pipe of the call's own, ended by NUL, and the answer goes back by another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from loopguard_cli.agents.base import HookReply
+from loopguard_cli.runtime.reach import hooks
+from loopguard_cli.wire.lines import LineBuffer
+
+Server = hooks.HookServer
+
+READ_BYTES = 256 << 10
+REQUEST_BYTES = 1000
+
+
+def command(folder: Path, pid: int) -> tuple[str, ...]:
+    """The client's command line, to which the name of the hook is appended."""
+    return ("/bin/sh", str(Path(__file__).with_name("hook.sh")), str(folder), str(pid))
+
+
+class HookPipes:
+    """Waits for clients in ``folder``."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self._server = server
+        self._folder = folder
+        self._loop = asyncio.get_running_loop()
+        self._path = folder / "requests"
+        self._lines = LineBuffer(REQUEST_BYTES)
+        os.mkfifo(self._path, 0o600)
+        # For writing too: it is never at its end, however many clients come and go.
+        self._fd = os.open(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._loop.add_reader(self._fd, self._read)
+        self._open: set[_Caller] = set()
+
+    def close(self) -> None:
+        for caller in list(self._open):
+            caller.close()
+        self._loop.remove_reader(self._fd)
+        os.close(self._fd)
+        hooks.remove(self._path)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._fd, READ_BYTES)
+        except OSError:
+            return
+        for line in self._lines.feed(data):
+            client, _, hook = line.decode(errors="replace").partition(" ")
+            if client.isdigit() and hook:
+                with suppress(OSError):
+                    self._open.add(_Caller(self._server, self._folder / client, hook, self._open.discard))
+
+
+class _Caller:
+    """One client."""
+
+    def __init__(self, server: Server, stem: Path, hook: str, gone: Callable[[_Caller], None]) -> None:
+        flags = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._server = server
+        self._hook = hook
+        self._gone = gone
+        self._call = 0
+        self._body = bytearray()
+        self._loop = asyncio.get_running_loop()
+        # The answer's pipe first: when its question has been read, the client lets go of its own end.
+        self._answer = os.open(stem.with_suffix(".a"), os.O_WRONLY | flags)
+        try:
+            self._question = os.open(stem.with_suffix(".q"), os.O_RDWR | flags)
+        except OSError:
+            os.close(self._answer)
+            raise
+        self._unsent = b""
+        self._loop.add_reader(self._question, self._read)
+
+    def reply(self, reply: HookReply) -> None:
+        self._call = 0
+        self._unsent = b"%d\n" % reply.code + hooks.body_of(reply)
+        self._write()
+
+    def close(self) -> None:
+        self._end_question()
+        if self._answer >= 0:
+            self._loop.remove_writer(self._answer)
+            self._loop.remove_reader(self._answer)
+            os.close(self._answer)
+            self._answer = -1
+        self._gone(self)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._question, READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        body, end, _ = data.partition(b"\0")
+        self._body += body
+        if not data or len(self._body) > hooks.BODY_BYTES:
+            self.close()
+        elif end:
+            self._end_question()
+            # Readable only when the client is gone: it holds nothing but the reading end.
+            self._loop.add_reader(self._answer, self._hung_up)
+            number = self._server.called(self, self._hook, bytes(self._body))
+            if self._answer >= 0 and not self._unsent:
+                self._call = number
+
+    def _end_question(self) -> None:
+        if self._question >= 0:
+            self._loop.remove_reader(self._question)
+            os.close(self._question)
+            self._question = -1
+
+    def _hung_up(self) -> None:
+        call, self._call = self._call, 0
+        self.close()
+        if call:
+            self._server.hung_up(call)
+
+    def _write(self) -> None:
+        if self._answer < 0:
+            return
+        try:
+            sent = os.write(self._answer, self._unsent)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self.close()
+            return
+        self._unsent = self._unsent[sent:]
+        if self._unsent:
+            self._loop.add_writer(self._answer, self._write)
+        else:
+            self.close()

@@ -1,0 +1,121 @@
+"""What an adapter gets to read of a terminal: a copy, in small portions, and never at the copy's expense."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+from loopguard_cli.agents.base import OnTerminal, ReadsAlong
+
+if TYPE_CHECKING:
+    from loopguard_cli.runtime.reach.screen import Take
+
+WAITING_BYTES = 256 << 10
+"""So much may be waiting to be read; what comes on top of it is missed. A screen holds some 10 KiB."""
+
+BURST_SECONDS = 0.1
+SHARE = 0.05
+"""Reading may take this part of all time, after a first burst. Drawing costs little of it, and text that a
+model writes and a person can follow even less; what is flooded past them both is not worth a slower copy."""
+
+RESUME_SECONDS = 0.02
+"""So much must have been saved up before reading goes on."""
+
+PORTION_BYTES = 8 << 10
+"""Read at a time; keys and output go on in between."""
+
+
+class Tee:
+    """Feeds one `OnTerminal`, and tells it of pauses."""
+
+    def __init__(self, adapter: OnTerminal, take: Take) -> None:
+        from loopguard_cli.runtime.reach.screen import PAUSE_SECONDS, STILL_SECONDS
+
+        self._pause_seconds, self._still_seconds = PAUSE_SECONDS, STILL_SECONDS
+        self._adapter = adapter
+        self._reader: ReadsAlong | None = adapter if isinstance(adapter, ReadsAlong) else None
+        self._take = take
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[bytes] = deque()
+        self._bytes = self._missed = 0
+        self._allowance = BURST_SECONDS
+        self._since = self._written = self._loop.time()
+        self._told = -1.0
+        """When that was written behind which a pause was told."""
+        self._next: asyncio.Handle | None = None
+        self._quiet: asyncio.TimerHandle | None = None
+
+    def put(self, data: bytes) -> None:
+        self._written = self._loop.time()
+        if self._missed or self._bytes + len(data) > WAITING_BYTES:
+            # Nothing behind a gap is read before the gap was told.
+            self._missed += len(data)
+        else:
+            self._waiting.append(data)
+            self._bytes += len(data)
+        if self._next is None:
+            self._next = self._loop.call_soon(self._read)
+        if self._quiet is None:
+            self._quiet = self._loop.call_later(self._pause_seconds, self._look)
+
+    def close(self) -> None:
+        """Read what is left, within the allowance."""
+        for handle in (self._next, self._quiet):
+            if handle is not None:
+                handle.cancel()
+        self._next = self._quiet = None
+        while self._portion():
+            pass
+
+    def _read(self) -> None:
+        self._next = None
+        if self._portion() and (self._bytes or self._missed):
+            self._next = self._loop.call_soon(self._read)
+        elif self._bytes or self._missed:
+            lacking = max(0.0, RESUME_SECONDS - self._allowance)
+            self._next = self._loop.call_later(lacking / SHARE, self._read)
+
+    def _portion(self) -> bool:
+        """Have the adapter read one portion; False: nothing is left, or not now."""
+        now = self._loop.time()
+        self._allowance = min(BURST_SECONDS, self._allowance + (now - self._since) * SHARE)
+        self._since = now
+        if self._allowance <= 0:
+            return False
+        if not self._waiting:
+            return self._gap()
+        taken = bytearray()
+        while self._waiting and len(taken) < PORTION_BYTES:
+            taken += self._waiting.popleft()
+        rest = bytes(taken[PORTION_BYTES:])
+        if rest:
+            self._waiting.appendleft(rest)
+        data = bytes(taken[:PORTION_BYTES])
+        self._bytes -= len(data)
+        self._take(self._adapter.printed(data))
+        self._allowance -= self._loop.time() - now
+        return True
+
+    def _gap(self) -> bool:
+        if not self._missed:
+            return False
+        missed, self._missed = self._missed, 0
+        if self._reader is not None:
+            self._take(self._reader.missed(missed))
+        return True
+
+    def _look(self) -> None:
+        """Tell the adapter once it is quiet, and once more when it stays so."""
+        told = self._told == self._written
+        wanted = self._still_seconds if told else self._pause_seconds
+        quiet = self._loop.time() - self._written
+        self._quiet = None
+        if quiet < wanted or self._bytes:
+            self._quiet = self._loop.call_later(max(wanted - quiet, 0.01), self._look)
+        elif not told:
+            self._told = self._written
+            self._take(self._adapter.paused())
+            self._quiet = self._loop.call_later(max(0.01, self._still_seconds - quiet), self._look)
+        elif self._reader is not None:
+            self._take(self._reader.still())

@@ -1,0 +1,1 @@
+"""Telling a person, or a collector: lines on standard error, desktop notices, webhooks, telemetry."""
