@@ -5,10 +5,10 @@ SHELL := /bin/sh
 BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= 2
-# The agents are other people's programs on a machine with little to spare: under CI, what failed is
-# tried once more, alone, and said. What fails twice fails.
+# Tests with real processes, terminals and agents share a machine with little to spare: under CI, what
+# failed is tried once more, alone, and said. What fails twice fails.
 ifeq ($(CI),true)
-AGAIN = || { echo "What failed, once more:"; $(BIN)/pytest -m real --last-failed --last-failed-no-failures none; }
+again = || { echo "What failed, once more:"; $(BIN)/pytest -m $(1) --last-failed --last-failed-no-failures none; }
 endif
 
 .DEFAULT_GOAL := help
@@ -32,10 +32,10 @@ types: $(READY) ## mypy --strict.
 	$(BIN)/mypy
 
 unit: $(READY) ## Tests without a real agent.
-	$(BIN)/pytest -n $(WORKERS) -m "not real"
+	$(BIN)/pytest -n $(WORKERS) -m "not real" $(call again,"not real")
 
 real: $(READY) agents ## Tests that drive the real OpenCode, and what other agents are installed.
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m real $(AGAIN)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m real $(call again,real)
 
 test-agents: $(READY) ## Install all agents and tell the stories of loops, goals and stops with each.
 	@scripts/install-agents
