@@ -5,6 +5,7 @@ Plain data: every adapter renders it in its agent's own way.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -43,6 +44,28 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
+
+
+class ToolProgram:
+    """The program that serves our tools over MCP, for agents that take them no other way.
+
+    How it is started and the word that lets it in are rendered together: without the word it starts,
+    offers the tools, and none of them works.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """``environment``: for this program, and for nothing else."""
+        self._program, *self._arguments = command
+        self._environment = dict(environment)
+
+    def entry(self) -> dict[str, Any]:
+        """As most agents configure a server: ``command``, ``args``, and ``env`` as an object."""
+        return {"command": self._program, "args": [*self._arguments], "env": {**self._environment}}
+
+    def listed(self) -> dict[str, Any]:
+        """The same with ``env`` as a list of names and values."""
+        env = [{"name": name, "value": value} for name, value in self._environment.items()]
+        return {**self.entry(), "env": env}
 
 
 def readable(answer: Respond) -> str:

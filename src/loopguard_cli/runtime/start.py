@@ -15,7 +15,7 @@ import msgspec
 
 from loopguard_cli.agents import choose
 from loopguard_cli.agents.base import Setup
-from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS, LOOP_GUARD, goal_command
+from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS, LOOP_GUARD, ToolProgram, goal_command
 from loopguard_cli.config.load import load_for
 from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.core.settings import Mode, Permissions
@@ -83,8 +83,9 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         interactive=interactive,
         keyboard=sys.stdin.isatty(),
         permissions=options.permissions,
-        tool_server=(sys.executable, "-m", "loopguard_cli", "mcp"),
-        tool_environment=mcp.environment(run_id, tool_word),
+        tool_program=ToolProgram(
+            (sys.executable, "-m", "loopguard_cli", "mcp"), mcp.environment(run_id, tool_word)
+        ),
         terminal=settings.terminal,
         events=options.events,
     )

@@ -10,7 +10,7 @@ import pytest
 from loopguard_cli.agents.base import BridgeAddress, Form, LaunchPlan, Setup, Streams
 from loopguard_cli.agents.gemini import make
 from loopguard_cli.agents.gemini.invocation import parse
-from loopguard_cli.agents.tools import GUARD_TOOLS, LOOP_GUARD
+from loopguard_cli.agents.tools import GUARD_TOOLS, LOOP_GUARD, ToolProgram
 
 ADDRESS = BridgeAddress(token="t", hook_command=("/bin/sh", "/h o/hook.sh", "/f", "1"), folder="/f")
 EXTENSION = "home/.gemini/extensions/loopguard/"
@@ -22,8 +22,7 @@ def launch(*argv: str, interactive: bool = True, opening: str = "", **environ: s
         interactive=interactive,
         tools=GUARD_TOOLS,
         commands=(LOOP_GUARD,),
-        tool_server=("loopguard", "mcp"),
-        tool_environment={"WORD": "w"},
+        tool_program=ToolProgram(("loopguard", "mcp"), {"WORD": "w"}),
     )
     adapter: Any = make(setup)
     adapter.opening = opening

@@ -65,7 +65,7 @@ class Acp:
 
     def __init__(self, setup: Setup) -> None:
         self.commands = setup.commands
-        self.capabilities = capabilities(tools=bool(setup.tool_server))
+        self.capabilities = capabilities(tools=setup.tool_program is not None)
         self.finished = False
         self._setup = setup
         self._rpc: jsonrpc.Peer[Returned] = jsonrpc.Peer()

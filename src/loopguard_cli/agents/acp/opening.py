@@ -20,9 +20,5 @@ def greeting() -> dict[str, Any]:
 
 def session(setup: Setup) -> dict[str, Any]:
     """The parameters of ``session/new``: the folder, and the server with our tools."""
-    env = [{"name": name, "value": value} for name, value in setup.tool_environment.items()]
-    servers = [
-        {"name": "loopguard", "command": command, "args": args, "env": env}
-        for command, *args in filter(None, [setup.tool_server])
-    ]
+    servers = [{"name": "loopguard", **setup.tool_program.listed()}] if setup.tool_program else []
     return {"cwd": setup.directory, "mcpServers": servers}

@@ -76,10 +76,7 @@ def _hook(address: BridgeAddress, hook: str) -> dict[str, Any]:
 
 
 def _servers(setup: Setup) -> dict[str, Any]:
-    if not setup.tool_server:
-        return {}
-    program, *arguments = setup.tool_server
-    return {NAME: {"command": program, "args": arguments, "env": setup.tool_environment}}
+    return {NAME: setup.tool_program.entry()} if setup.tool_program else {}
 
 
 def _commands(given: Sequence[SlashCommand]) -> dict[str, bytes]:
