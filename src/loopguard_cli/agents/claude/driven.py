@@ -15,7 +15,6 @@ from loopguard_cli.agents.base import (
     Answer,
     BridgeAddress,
     Form,
-    Hello,
     LaunchPlan,
     Outgoing,
     Setup,
@@ -24,7 +23,8 @@ from loopguard_cli.agents.base import (
     Streams,
     answer,
 )
-from loopguard_cli.agents.claude import auditing, reading
+from loopguard_cli.agents.claude import reading
+from loopguard_cli.agents.claude.auditing import Audited
 from loopguard_cli.agents.claude.calls import Calls
 from loopguard_cli.agents.claude.control import Control
 from loopguard_cli.agents.claude.gate import Gate
@@ -32,20 +32,11 @@ from loopguard_cli.agents.claude.invocation import Invocation
 from loopguard_cli.agents.claude.printed import Printed
 from loopguard_cli.agents.claude.replies import Replies
 from loopguard_cli.agents.claude.sessions import Sessions
+from loopguard_cli.agents.claude.steered import Part, Steered
 from loopguard_cli.agents.claude.toolserver import NAME, Said, ToolServer
-from loopguard_cli.agents.claude.turns import Part, Turns
+from loopguard_cli.agents.claude.turns import Turns
 from loopguard_cli.agents.tools import SlashCommand
-from loopguard_cli.core.effects import (
-    Abort,
-    AnswerGate,
-    Effect,
-    Prompt,
-    ReadSession,
-    Respond,
-    RunAudit,
-    SetContext,
-    Trim,
-)
+from loopguard_cli.core.effects import Respond
 from loopguard_cli.core.events import (
     AgentConnected,
     AgentDisconnected,
@@ -53,14 +44,12 @@ from loopguard_cli.core.events import (
     Asked,
     Compacted,
     CompactionStarting,
-    EffectSettled,
     Event,
     Origin,
     Unparsed,
 )
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.settings import Capabilities
-from loopguard_cli.errors import UsageError
 
 HOOKS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "PreCompact")
 STDIN_SECONDS = 3.0
@@ -95,11 +84,10 @@ _CHATTER = {
 _NO_PROMPT = "Error: Input must be provided either through stdin or as a prompt argument when using --print\n"
 
 
-class Driven:
+class Driven(Steered[Turns], Audited):
     """One run of print mode."""
 
     name = "claude"
-    messages: Any = Hello
     speaks: Any = dict[str, Any]
     commands: Sequence[SlashCommand] = ()
 
@@ -126,24 +114,6 @@ class Driven:
     def launch(self, _environ: Mapping[str, str], _address: BridgeAddress) -> LaunchPlan:
         argv = (*self._invocation.program, *_ARGUMENTS, *self._invocation.kept)
         return LaunchPlan(argv=argv, form=Form.ONE_SHOT, streams=Streams.PIPED, input_seconds=STDIN_SECONDS)
-
-    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
-        raise UsageError("an agent that we drive is prompted, not started again")
-
-    def auditor(self, _environ: Mapping[str, str], audit: RunAudit) -> LaunchPlan:
-        return auditing.auditor(self._invocation, audit.prompt)
-
-    def verdict(self, output: str) -> str:
-        return output.strip()
-
-    def greet(self, _peer: int, _hello: Hello) -> Answer:
-        return Answer()
-
-    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
-        return ()
-
-    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
-        return ()
 
     # --- the conversation --------------------------------------------------------------------
 
@@ -172,9 +142,6 @@ class Driven:
 
     def concluded(self) -> Answer:
         return answer(self._printed.conclude())
-
-    def carry_out(self, effect: Effect) -> Answer:
-        return answer(self._carry_out(effect))
 
     def exited(self, code: int) -> Sequence[Event]:
         return [*self._turns.exited(), *self._gate.close(), AgentExited(code=code or self._status)]
@@ -260,6 +227,10 @@ class Driven:
         message = said.message or {"jsonrpc": "2.0", "id": 0, "result": {}}
         return self._control.answer(str(said.ref), {"mcp_response": message})
 
+    def _respond(self, effect: Respond) -> Iterator[Part]:
+        if (said := self._tools.respond(effect)) is not None:
+            yield self._served(said)
+
     def _user(self, session: SessionId, message: dict[str, Any]) -> Iterator[Part]:
         for block in reading.blocks(reading.record(message, "message")):
             if reading.text(block, "type") == "tool_result":
@@ -292,25 +263,3 @@ class Driven:
             yield Shown(kind=Show.ERR, text=_NO_PROMPT)
             return
         yield from self._turns.send(prompt, Origin.PERSON)
-
-    # --- what we want from it ----------------------------------------------------------------
-
-    def _carry_out(self, effect: Effect) -> Iterator[Part]:
-        match effect:
-            case AnswerGate():
-                yield from self._gate.answer(effect)
-            case SetContext():
-                self._gate.set_context(effect)
-            case Respond() if (said := self._tools.respond(effect)) is not None:
-                yield self._served(said)
-            case Abort():
-                yield from self._turns.abort(effect)
-            case ReadSession():
-                yield self._turns.read(effect)
-            case Prompt():
-                yield from self._turns.prompt(effect)
-            case Trim():
-                error = "the history of this agent cannot be changed"
-                yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
-            case _:
-                pass

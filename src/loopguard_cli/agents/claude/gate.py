@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from loopguard_cli.agents.base import Outgoing
 from loopguard_cli.agents.claude.calls import Calls
 from loopguard_cli.agents.memory import Recent
+from loopguard_cli.agents.settling import settled
 from loopguard_cli.core.effects import AnswerGate, Prompt, SetContext
-from loopguard_cli.core.events import EffectSettled, Event
-from loopguard_cli.core.ids import CallId, EffectId, RequestId, SessionId
+from loopguard_cli.core.events import Event
+from loopguard_cli.core.ids import CallId, RequestId, SessionId
 
 QUESTIONS = 1000
 SESSIONS = 100
@@ -38,7 +39,7 @@ class _Told:
 
     def __init__(self) -> None:
         self.context = self.read = ""
-        self.hints: list[tuple[EffectId, str]] = []
+        self.hints: list[Prompt] = []
 
 
 class Gate:
@@ -90,17 +91,17 @@ class Gate:
     def hint(self, effect: Prompt) -> Iterator[Event]:
         """Keep a hint until the next result; the oldest goes when there are too many."""
         hints = self._of(effect.session).hints
-        hints.append((effect.effect, effect.text))
+        hints.append(effect)
         if len(hints) > HINTS:
-            yield _settled(effect.session, hints.pop(0)[0], "too many hints")
+            yield settled(hints.pop(0), "too many hints")
 
     def behind(self, ref: Ref, hook: str, session: SessionId) -> Iterator[Part]:
         """A call ended: the model reads the waiting hints beside its result."""
         told = self._of(session)
         hints, told.hints = told.hints, []
-        yield self._reply(ref, _context(hook, "\n\n".join(text for _, text in hints)))
-        for effect, _ in hints:
-            yield _settled(session, effect)
+        yield self._reply(ref, _context(hook, "\n\n".join(hint.text for hint in hints)))
+        for hint in hints:
+            yield settled(hint)
 
     def prompted(self, ref: Ref, hook: str, session: SessionId) -> Outgoing:
         """A prompt is on its way: the standing text goes with it, unless the model has read it."""
@@ -113,8 +114,8 @@ class Gate:
         """The turn is over: hints that were not read are none any more."""
         told = self._of(session)
         hints, told.hints = told.hints, []
-        for effect, _ in hints:
-            yield _settled(session, effect, "the turn ended before the hint was read")
+        for hint in hints:
+            yield settled(hint, "the turn ended before the hint was read")
 
     def close(self) -> Iterator[Event]:
         for session in [session for session, _ in self._told.items()]:
@@ -125,10 +126,6 @@ class Gate:
         if told is None:
             told = self._told[session] = _Told()
         return told
-
-
-def _settled(session: SessionId, effect: EffectId, error: str = "") -> EffectSettled:
-    return EffectSettled(session=session, effect=effect, ok=not error, error=error)
 
 
 def _decision(decision: str, reason: str) -> dict[str, Any]:

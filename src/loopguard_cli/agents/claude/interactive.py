@@ -17,16 +17,15 @@ from loopguard_cli.agents.base import (
     BridgeAddress,
     Follow,
     Form,
-    Hello,
     HookCall,
     HookReply,
     LaunchPlan,
-    Outgoing,
     Setup,
     Streams,
     answer,
 )
-from loopguard_cli.agents.claude import auditing, plugin, reading
+from loopguard_cli.agents.claude import plugin, reading
+from loopguard_cli.agents.claude.auditing import Audited
 from loopguard_cli.agents.claude.calls import Calls
 from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.claude.invocation import Invocation
@@ -34,23 +33,12 @@ from loopguard_cli.agents.claude.journal import Journal
 from loopguard_cli.agents.claude.pushing import Pushing
 from loopguard_cli.agents.claude.replies import Replies
 from loopguard_cli.agents.claude.sessions import Sessions
-from loopguard_cli.agents.claude.talk import Part, Talk, settled
-from loopguard_cli.agents.claude.toolserver import Said, ToolServer, readable
+from loopguard_cli.agents.claude.steered import Part, Steered
+from loopguard_cli.agents.claude.talk import Talk
+from loopguard_cli.agents.claude.toolserver import Said, ToolServer
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.agents.tools import slash
-from loopguard_cli.core.effects import (
-    Abort,
-    AnswerGate,
-    CancelEffect,
-    Effect,
-    Prompt,
-    ReadSession,
-    Respond,
-    RunAudit,
-    SetContext,
-    Tell,
-    Trim,
-)
+from loopguard_cli.agents.tools import readable, slash
+from loopguard_cli.core.effects import CancelEffect, Effect, Respond, Tell
 from loopguard_cli.core.events import (
     AgentConnected,
     AgentDisconnected,
@@ -64,7 +52,6 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.ids import RequestId, SessionId
 from loopguard_cli.core.settings import Capabilities
-from loopguard_cli.errors import UsageError
 
 CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 SESSIONS = 100
@@ -91,11 +78,10 @@ _NOT_UNDERSTOOD = (
 )
 
 
-class Interactive:
+class Interactive(Steered[Talk], Audited):
     """One run that is reached by hooks."""
 
     name = "claude"
-    messages: Any = Hello
 
     def __init__(self, setup: Setup, invocation: Invocation) -> None:
         self.opening = ""
@@ -109,7 +95,7 @@ class Interactive:
         self._journal = Journal(self._calls, self._replies)
         self._known = Sessions(setup.directory)
         self._gate = Gate(self._calls, self._reply)
-        self._talk = Talk(self._replies, self._gate, screen=self._screen)
+        self._turns = Talk(self._replies, self._gate, screen=self._screen)
         self._tools = ToolServer(setup.tools)
         self._connected = False
         self._passed = False
@@ -132,7 +118,7 @@ class Interactive:
         if asked.bare or asked.safe:
             return LaunchPlan(argv=asked.argv, form=asked.form, bridged=False, remarks=(_HOOKLESS,))
         if (cap := environ.get(CAP, "")).isdecimal():
-            self._talk.pushing = Pushing(int(cap))
+            self._turns.pushing = Pushing(int(cap))
         opening = (self.opening,) if self.opening and not asked.prompt and self._screen else ()
         self._awaited = bool(opening or asked.prompt)
         return LaunchPlan(
@@ -148,26 +134,8 @@ class Interactive:
             remarks=() if asked.understood or self._screen else (_NOT_UNDERSTOOD,),
         )  # fmt: skip
 
-    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
-        raise UsageError("a session that is reached by hooks is prompted, not started again")
-
-    def auditor(self, _environ: Mapping[str, str], audit: RunAudit) -> LaunchPlan:
-        return auditing.auditor(self._invocation, audit.prompt)
-
-    def verdict(self, output: str) -> str:
-        return output.strip()
-
-    def greet(self, _peer: int, _hello: Hello) -> Answer:
-        return Answer()
-
-    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
-        return ()
-
-    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
-        return ()
-
     def exited(self, code: int) -> Sequence[Event]:
-        return [*self._gate.close(), *self._talk.exited(), AgentExited(code=code)]
+        return [*self._gate.close(), *self._turns.exited(), AgentExited(code=code)]
 
     # --- hooks -------------------------------------------------------------------------------
 
@@ -175,11 +143,11 @@ class Interactive:
         return answer(self._called(call))
 
     def considered(self, call: int) -> Answer:
-        return answer(self._talk.pushing.considered(call))
+        return answer(self._turns.pushing.considered(call))
 
     def hung_up(self, call: int) -> Sequence[Event]:
         self._gate.gone(call)
-        self._talk.pushing.gone(call)
+        self._turns.pushing.gone(call)
         return ()
 
     def appended(self, path: str, data: bytes) -> Answer:
@@ -198,17 +166,17 @@ class Interactive:
             self._connected = True
             yield AgentConnected(agent=self.name, version=self._tools.client)
         yield from self._known.see(session)
-        self._talk.meet(session)
+        self._turns.meet(session)
         if path := reading.text(body, "transcript_path"):
             yield Follow(path=path)
         match call.hook:
             case plugin.WAIT:
-                yield from self._talk.pushing.waits(session, call.call)
+                yield from self._turns.pushing.waits(session, call.call)
             case "UserPromptSubmit":
                 yield from self._prompted(call.call, session, body)
             case "PreToolUse":
-                self._talk.pushing.worked(session)
-                yield from self._talk.busy(session)
+                self._turns.pushing.worked(session)
+                yield from self._turns.busy(session)
                 yield from self._replies.acting(session)
                 yield from self._gate.before(call.call, body)
             case "PostToolUse":
@@ -220,7 +188,7 @@ class Interactive:
                 yield from self._gate.behind(call.call, call.hook, session)
             case "Stop":
                 self._journal.ended(session, reading.text(body, "prompt_id"))
-                yield from self._talk.stopped(call.call, session, body)
+                yield from self._turns.stopped(call.call, session, body)
             case hook:
                 yield self._reply(call.call, None)
                 yield from self._noted(hook, session, body)
@@ -235,14 +203,14 @@ class Interactive:
             case "SubagentStart":
                 yield StatusChanged(session=session, status=Status.BUSY)
             case "SubagentStop":
-                yield from self._talk.said(session, body)
+                yield from self._turns.said(session, body)
                 yield StatusChanged(session=session, status=Status.IDLE)
             case "StopFailure":
-                yield from self._talk.broken(session, body)
+                yield from self._turns.broken(session, body)
             case "PreCompact":
                 yield CompactionStarting(session=session)
             case "SessionEnd":
-                yield from self._talk.idle(session)
+                yield from self._turns.idle(session)
             case _:
                 pass
 
@@ -274,7 +242,7 @@ class Interactive:
             return
         self._awaited = False
         yield self._gate.prompted(call, "UserPromptSubmit", session)
-        yield from self._talk.prompted(session, body)
+        yield from self._turns.prompted(session, body)
 
     def _appended(self, path: str, data: bytes) -> Iterator[Part]:
         for part in self._journal.read(path, data):
@@ -285,35 +253,18 @@ class Interactive:
             elif isinstance(part, Event):
                 yield part
             else:
-                yield from self._talk.interrupted(*part)
+                yield from self._turns.interrupted(*part)
 
     # --- what we want from it ----------------------------------------------------------------
 
-    def carry_out(self, effect: Effect) -> Answer:
-        return answer(self._carry_out(effect))
-
     def _carry_out(self, effect: Effect) -> Iterator[Part]:
         match effect:
-            case AnswerGate():
-                yield from self._gate.answer(effect)
-            case SetContext():
-                self._gate.set_context(effect)
             case Tell():
                 self._notices = [*self._notices, effect.text][-NOTICES:]
-            case Respond():
-                yield from self._respond(effect)
-            case Abort():
-                yield from self._talk.abort(effect)
-            case ReadSession():
-                yield self._talk.read(effect)
-            case Prompt():
-                yield from self._talk.prompt(effect)
             case CancelEffect():
-                self._talk.pushing.cancel(effect.effect)
-            case Trim():
-                yield settled(effect.session, effect.effect, "the history of this agent cannot be changed")
+                self._turns.pushing.cancel(effect.effect)
             case _:
-                pass
+                yield from super()._carry_out(effect)
 
     # --- what the person asks and sees -------------------------------------------------------
 
@@ -330,7 +281,7 @@ class Interactive:
             surface=Surface.SLASH,
         )
 
-    def _respond(self, effect: Respond) -> Iterator[Outgoing]:
+    def _respond(self, effect: Respond) -> Iterator[Part]:
         if (said := self._tools.respond(effect)) is not None:
             yield _carried(said)
         elif (call := self._asked.pop(effect.request)) is not None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from loopguard_cli.agents.base import HookReply, Keys, Outgoing
+from loopguard_cli.agents.base import HookReply, Keys
 from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.claude.pushing import Pushing
 from loopguard_cli.agents.claude.replies import Replies
+from loopguard_cli.agents.claude.steered import Part
 from loopguard_cli.agents.memory import Recent
+from loopguard_cli.agents.settling import settled
 from loopguard_cli.core.effects import Abort, Prompt, Purpose, ReadSession
 from loopguard_cli.core.events import (
     AgentError,
-    EffectSettled,
     Event,
     Origin,
     SessionRead,
@@ -28,8 +29,6 @@ SESSIONS = 100
 _ESCAPE = b"\x1b"
 _NOTIFICATION = "<task-notification>"
 """How prompts begin that are nobody's: reports of sub-agents, complaints of hooks."""
-
-Part = Outgoing | Event
 
 
 class _Session:
@@ -67,7 +66,7 @@ class Talk:
         ours = self.pushing.came(session, text)
         message = reading.message_id(body, "prompt_id") or self._named("user")
         if ours is not None:
-            yield EffectSettled(session=session, effect=ours.effect, ok=True)
+            yield settled(ours)
             yield from self._begin(session, message, Origin.LOOPGUARD, text, ours.effect)
         else:
             by_itself = text.lstrip().startswith(_NOTIFICATION)
@@ -122,18 +121,18 @@ class Talk:
     def exited(self) -> Iterator[Event]:
         yield from self._settle_aborts()
         for prompt in self.pushing.unsent():
-            yield settled(prompt.session, prompt.effect, "the agent has exited")
+            yield settled(prompt, "the agent has exited")
 
     # --- what we want ------------------------------------------------------------------------
 
     def abort(self, effect: Abort) -> Iterator[Part]:
         session = effect.session
         if reading.agent_of(session):
-            yield settled(session, effect.effect, "a sub-agent cannot be interrupted by itself")
+            yield settled(effect, "a sub-agent cannot be interrupted by itself")
         elif not self._of(session).busy:
-            yield settled(session, effect.effect)
+            yield settled(effect)
         elif not self._screen:
-            yield settled(session, effect.effect, "nothing can interrupt this session")
+            yield settled(effect, "nothing can interrupt this session")
         else:
             self._aborts.append(effect)
             if not self._replies.ending(session):  # else the Stop hook comes any moment
@@ -145,17 +144,17 @@ class Talk:
         if effect.purpose is Purpose.NUDGE and busy:
             yield from self._gate.hint(effect)
         elif effect.purpose is Purpose.NUDGE:
-            yield settled(session, effect.effect, "no turn runs that could take a hint")
+            yield settled(effect, "no turn runs that could take a hint")
         elif session not in self._sessions or reading.agent_of(session):
-            yield settled(session, effect.effect, "there is no such session")
+            yield settled(effect, "there is no such session")
         elif busy:
-            yield settled(session, effect.effect, "a turn is running")
+            yield settled(effect, "a turn is running")
         elif (reply := self.pushing.answer(effect)) is not None:
             yield from self._feed_back(effect, reply)
         elif self._screen:
             yield from self.pushing.push(effect)
         else:
-            yield settled(session, effect.effect, "the turn is over, and no hook waits in this process")
+            yield settled(effect, "the turn is over, and no hook waits in this process")
 
     def read(self, effect: ReadSession) -> SessionRead:
         state = self._of(effect.session)
@@ -174,7 +173,7 @@ class Talk:
     def _feed_back(self, effect: Prompt, reply: HookReply) -> Iterator[Part]:
         """The turn goes on with our text; no hook tells of that."""
         yield reply
-        yield settled(effect.session, effect.effect)
+        yield settled(effect)
         message = MessageId(f"feedback.{effect.effect}")
         yield from self._begin(effect.session, message, Origin.LOOPGUARD, effect.text, effect.effect)
 
@@ -195,7 +194,7 @@ class Talk:
     def _settle_aborts(self) -> Iterator[Event]:
         aborts, self._aborts = self._aborts, []
         for abort in aborts:
-            yield settled(abort.session, abort.effect)
+            yield settled(abort)
 
     def _named(self, kind: str) -> MessageId:
         self._numbers += 1
@@ -206,7 +205,3 @@ class Talk:
         if state is None:
             state = self._sessions[session] = _Session()
         return state
-
-
-def settled(session: SessionId, effect: EffectId, error: str = "") -> EffectSettled:
-    return EffectSettled(session=session, effect=effect, ok=not error, error=error)

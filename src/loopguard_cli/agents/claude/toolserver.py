@@ -10,7 +10,7 @@ import msgspec
 from loopguard_cli import __version__
 from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.agents.tools import AgentTool
+from loopguard_cli.agents.tools import AgentTool, readable
 from loopguard_cli.core.effects import Respond
 from loopguard_cli.core.events import Asked, Surface
 from loopguard_cli.core.ids import RequestId, SessionId
@@ -94,13 +94,6 @@ class ToolServer:
             "capabilities": {"tools": {}},
             "serverInfo": {"name": NAME, "version": __version__},
         }
-
-
-def readable(answer: Respond) -> str:
-    """An answer as text, for a model or a person."""
-    if answer.text or not answer.data:
-        return answer.text or answer.code
-    return "\n".join(f"{name}: {msgspec.json.encode(value).decode()}" for name, value in answer.data.items())
 
 
 def _described(tool: AgentTool) -> dict[str, Any]:

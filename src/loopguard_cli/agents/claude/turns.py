@@ -11,6 +11,8 @@ from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.claude.control import Control, user
 from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.claude.replies import Replies
+from loopguard_cli.agents.claude.steered import Part
+from loopguard_cli.agents.settling import settled
 from loopguard_cli.core.effects import Abort, Prompt, Purpose, ReadSession
 from loopguard_cli.core.events import (
     AgentError,
@@ -25,8 +27,6 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.ids import NO_SESSION, EffectId, MessageId, SessionId
 
 NO_EFFECT = EffectId("")
-
-Part = Outgoing | Event
 
 
 class _Turn:
@@ -157,11 +157,11 @@ class Turns:
         if task := reading.agent_of(effect.session):
 
             def stopped(error: str) -> Iterator[Part]:
-                yield EffectSettled(session=effect.session, effect=effect.effect, ok=not error, error=error)
+                yield settled(effect, error)
 
             yield self._control.request(stopped, subtype="stop_task", task_id=task)
         elif self._turn is None:
-            yield EffectSettled(session=effect.session, effect=effect.effect, ok=True)
+            yield settled(effect)
         else:
             self._aborts.append(effect)
             yield from self.interrupt()
@@ -178,7 +178,7 @@ class Turns:
         elif self._turn is not None:
             error = "a turn is running"
         if error:
-            yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
+            yield settled(effect, error)
         else:
             yield from self.send(effect.text, Origin.LOOPGUARD, effect.effect)
 
@@ -201,4 +201,4 @@ class Turns:
     def _settle_aborts(self, error: str = "") -> Iterator[Event]:
         aborts, self._aborts = self._aborts, []
         for abort in aborts:
-            yield EffectSettled(session=abort.session, effect=abort.effect, ok=not error, error=error)
+            yield settled(abort, error)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from loopguard_cli.agents.base import (
     CHILD,
     Answer,
-    BridgeAddress,
-    Hello,
     HookCall,
-    LaunchPlan,
     Order,
     Setup,
     answer,
@@ -23,6 +20,8 @@ from loopguard_cli.agents.codex.options import Options
 from loopguard_cli.agents.codex.protocol import Hooks, Turn, TurnOf, read
 from loopguard_cli.agents.codex.thread import INTERRUPTED, Thread
 from loopguard_cli.agents.codex.tools import Tools
+from loopguard_cli.agents.settling import settled
+from loopguard_cli.agents.unbridged import Unbridged
 from loopguard_cli.core.effects import (
     Abort,
     AnswerGate,
@@ -35,10 +34,9 @@ from loopguard_cli.core.effects import (
     RunAudit,
     Trim,
 )
-from loopguard_cli.core.events import EffectSettled, Event, SessionRead, Status, StatusChanged, Unparsed
+from loopguard_cli.core.events import Event, SessionRead, Status, StatusChanged, Unparsed
 from loopguard_cli.core.ids import SessionId
 from loopguard_cli.core.settings import Capabilities
-from loopguard_cli.errors import UsageError
 from loopguard_cli.wire import jsonrpc
 
 INTERRUPTS = 20
@@ -47,11 +45,10 @@ INTERRUPTS = 20
 Returned = Callable[[Any, jsonrpc.Failure | None], Iterable[Part]]
 
 
-class Server(Listener):
+class Server(Listener, Unbridged):
     """One ``codex app-server`` on standard streams that are ours."""
 
     name = "codex"
-    messages: Any = Hello
     speaks: Any = dict[str, Any]
 
     def __init__(self, setup: Setup, options: Options) -> None:
@@ -68,20 +65,6 @@ class Server(Listener):
         """Turns that were told to stop."""
         self._starting: dict[SessionId, int] = {}
         """How many turns were asked for that have not begun."""
-
-    # --- the parts of the contract that are not used -----------------------------------------
-
-    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
-        raise UsageError("an agent that we drive is prompted, not started again")
-
-    def greet(self, _peer: int, _hello: Hello) -> Answer:
-        return Answer()
-
-    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
-        return ()
-
-    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
-        return ()
 
     # --- what the server says ----------------------------------------------------------------
 
@@ -173,8 +156,7 @@ class Server(Listener):
             case CancelEffect():
                 yield from self._audits.cancel(effect.effect)
             case Trim():
-                error = "what this agent keeps of a session cannot be changed"
-                yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
+                yield settled(effect, "what this agent keeps of a session cannot be changed")
             case _:
                 pass
 
@@ -216,7 +198,7 @@ class Server(Listener):
         done = [abort for abort in self._aborts if abort.session == session]
         self._aborts = [abort for abort in self._aborts if abort.session != session]
         for abort in done:
-            yield EffectSettled(session=session, effect=abort.effect, ok=True)
+            yield settled(abort)
 
     def _prompt(self, effect: Prompt) -> Iterator[Part]:
         error = ""
@@ -231,13 +213,13 @@ class Server(Listener):
         elif effect.purpose is Purpose.CONTINUATION and thread.goal == "active":
             error = "the agent pursues a goal of its own, and goes on by itself"
         if error or thread is None:
-            yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
+            yield settled(effect, error)
             return
         self._sent[effect.effect] = effect.effect
 
         def returned(_result: Any, failure: jsonrpc.Failure | None) -> Iterator[Part]:
             error = failure.message if failure is not None else ""
-            yield EffectSettled(session=effect.session, effect=effect.effect, ok=not error, error=error)
+            yield settled(effect, error)
 
         text = [{"type": "text", "text": effect.text}]
         params = {"threadId": effect.session, "input": text, "clientUserMessageId": effect.effect}
@@ -272,7 +254,7 @@ class Server(Listener):
                 parts = self._turn_completed(TurnOf(turn=_interrupted(thread), thread_id=thread.session))
                 yield from (part for part in parts if isinstance(part, Event))
         for abort in self._aborts:
-            yield EffectSettled(session=abort.session, effect=abort.effect, ok=True)
+            yield settled(abort)
         self._aborts.clear()
         yield from self._audits.clear()
         self._gate.clear()

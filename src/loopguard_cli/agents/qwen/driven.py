@@ -10,7 +10,7 @@ from typing import Any
 
 from loopguard_cli.agents.base import Answer, BridgeAddress, Form, LaunchPlan, Streams, answer
 from loopguard_cli.agents.claude import driven, reading
-from loopguard_cli.agents.claude.turns import Part
+from loopguard_cli.agents.claude.steered import Part
 from loopguard_cli.agents.gemini.calls import exit_code_of, plain
 from loopguard_cli.core.events import ToolStarted, Unparsed
 from loopguard_cli.core.ids import RequestId
