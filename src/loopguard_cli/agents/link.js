@@ -1,7 +1,8 @@
 // The bridges' end of the connection to the supervisor, the same for every agent that runs JavaScript.
 //
 // One kept socket, one JSON object a line. Without a connection nothing is asked and nothing waits:
-// the agent runs on as if we were not there. `runtime/reach/bridges.py` is the other end.
+// the agent runs on as if we were not there. What is said between greeting and welcome waits for the
+// welcome, for the supervisor is there. `runtime/reach/bridges.py` is the other end.
 import { createHash } from "node:crypto"
 import net from "node:net"
 
@@ -9,6 +10,7 @@ const STRING_LIMIT = 131072 // characters of one string; longer ones travel as h
 const HEAD = 4096
 const DEPTH_LIMIT = 16
 const UNSENT_LIMIT = 32 << 20 // bytes waiting for a supervisor that does not read: give it up
+const HELD_LIMIT = 1000 // messages waiting for the welcome; further ones are missed
 const RETRY_MS = [100, 200, 500, 1000, 2000, 5000]
 
 export const FOREVER_MS = 2 ** 31 - 1 // the longest that a timer takes
@@ -65,6 +67,8 @@ export class Link {
   #deltas = new Map() // text held back while the socket is full
   #full = false
   #ready = false
+  #greeting = false // a connection is being made, and neither welcome nor refused yet
+  #held = [] // what was said meanwhile
   #attempts = 0
   #missed = 0
   #ids = 0
@@ -87,6 +91,7 @@ export class Link {
     const { unix, host, port, token } = this.#boot
     const socket = net.createConnection(unix ? { path: unix } : { host, port })
     this.#socket = socket
+    this.#greeting = true
     socket.setEncoding("utf8")
     socket.setNoDelay?.(true)
     socket.on("connect", async () => {
@@ -102,7 +107,9 @@ export class Link {
 
   #closed(socket) {
     if (socket !== this.#socket) return
-    this.#ready = this.#full = false
+    this.#ready = this.#full = this.#greeting = false
+    this.#missed += this.#held.length
+    this.#held = []
     this.#input = ""
     this.#deltas.clear()
     for (const resolve of this.#waiting.values()) resolve(undefined)
@@ -126,7 +133,9 @@ export class Link {
   async #welcome(message) {
     this.#token = message.token
     this.#ready = true
+    this.#greeting = false
     this.#attempts = this.#missed = 0
+    for (const held of this.#held.splice(0)) this.#write(held)
     for (const order of message.orders ?? []) await this.#perform(order)
     this.#opened()
     if (message.resync) this.send({ type: "resync", busy: await this.#agent.resync() })
@@ -140,7 +149,7 @@ export class Link {
 
   /** Send without waiting. Nothing but text deltas is ever merged. */
   send(message) {
-    if (!this.#ready) return void this.#missed++
+    if (!this.#ready) return this.#hold(message)
     this.#flush()
     this.#write(message)
   }
@@ -148,11 +157,16 @@ export class Link {
   /** Text may arrive in fewer, longer pieces when the supervisor is slow; its order is kept.
    *  `join(held, message)` adds a later piece with the same `key` to one that is held back. */
   delta(key, message, join) {
-    if (!this.#ready) return void this.#missed++
+    if (!this.#ready) return this.#hold(message)
     if (!this.#full) return this.#write(message)
     const held = this.#deltas.get(key)
     if (held) join(held, message)
     else this.#deltas.set(key, message)
+  }
+
+  #hold(message) {
+    if (this.#greeting && this.#held.length < HELD_LIMIT) this.#held.push(message)
+    else this.#missed++
   }
 
   #flush() {
@@ -172,7 +186,7 @@ export class Link {
 
   /** Ask the supervisor. Undefined when it is away, goes away, or does not answer in time. */
   ask(question, timeout) {
-    if (!this.#ready) return Promise.resolve(undefined)
+    if (!this.#ready && !this.#greeting) return Promise.resolve(undefined)
     const id = ++this.#ids
     return new Promise((resolve) => {
       const settle = (answer) => {

@@ -83,10 +83,13 @@ class Desk:
         self._lines.append(line)
         return line
 
-    def close(self) -> None:
+    def die(self) -> None:
         for line in self._lines:
             line.close()
         self._server.close()
+
+    def close(self) -> None:
+        self.die()
         shutil.rmtree(self._folder)
 
     def __enter__(self) -> Self:

@@ -103,10 +103,10 @@ def test_another_session_that_ends_stops_nothing(host: Host, line: Line) -> None
     assert "result" in host.result(waiting)
 
 
-def test_a_supervisor_that_dies_opens_the_gate(host: Host, line: Line) -> None:
+def test_a_supervisor_that_dies_opens_the_gate(desk: Desk, host: Host, line: Line) -> None:
     waiting = host.gate()
     gated(line)
-    line.close()
+    desk.die()
     assert "result" in host.result(waiting)
     assert "result" in host.result(host.gate("c2")), "and nobody waits for the next one"
 
@@ -116,6 +116,29 @@ def test_a_supervisor_that_does_not_answer_holds_nobody_for_ever(desk: Desk) -> 
         line = desk.accept()
         line.welcome()
         assert "result" in host.result(host.gate())
+
+
+def test_what_is_said_before_the_welcome_waits_for_it(desk: Desk) -> None:
+    """The supervisor is there: a call that comes while the bridge greets it must not run unasked."""
+    with Host(desk.address) as host:
+        line = desk.accept()
+        assert line.read()["type"] == "hello"
+        host.event("session.created", info={"id": "ses_1"})
+        waiting = host.gate()
+        line.send({"type": "welcome", "token": "next"})
+        assert line.read()["event"]["type"] == "session.created"
+        answer(line, line.read(), allow=False, text="no")
+        assert host.result(waiting)["error"] == "no"
+
+
+def test_a_greeting_that_comes_to_nothing_holds_nobody(desk: Desk) -> None:
+    with Host(desk.address) as host:
+        line = desk.accept()
+        line.read()
+        waiting = host.gate()
+        line.close()
+        assert "result" in host.result(waiting)
+        assert desk.accept().welcome()["missed"] >= 1
 
 
 def test_overlong_arguments_travel_as_head_length_and_digest(host: Host, line: Line) -> None:

@@ -90,10 +90,27 @@ def test_the_word_for_coming_back_works_once() -> None:
         second = await wired.stranger()
         second.send(hello)
         assert (await second.until("welcome"))["token"] != word
+        assert (await second.gate("c1"))["allow"]
         third = await wired.stranger()
         third.send(hello)
         assert await third.gone()
         first.close()
+
+    played(test)
+
+
+def test_a_welcome_that_is_lost_with_its_connection_locks_nobody_out() -> None:
+    async def test(wired: Wired) -> None:
+        first = await wired.bridge()
+        hello = {"type": "hello", "protocol": 1, "token": wired.welcome["token"], "reconnected": True}
+        first.close()
+        second = await wired.stranger()
+        second.send(hello)
+        second.close()
+        third = await wired.stranger()
+        third.send(hello)
+        await third.until("welcome")
+        assert (await third.gate("c1"))["allow"]
 
     played(test)
 

@@ -4,7 +4,8 @@ A connection is nobody until its first line is a `Hello` with a token that lets 
 token travels in the agent's environment, where the agent's own shell could find it in spite of the
 bridge taking it out, so it stops working while a bridge is connected, except for a process that
 cannot be below that agent. Each welcome hands out a fresh token, known to that bridge alone, for
-coming back after a lost connection.
+coming back after a lost connection; the former one holds until the bridge shows that it has the
+fresh one, because a welcome can be lost with its connection.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ HELLO_BYTES = 4 << 10
 HELLO_SECONDS = 5.0
 STRANGERS = 16
 """Connections that have not said hello; more are turned away."""
+RETURNS = 256
+"""Tokens for coming back; the oldest stop working."""
 UNSENT_BYTES = 16 << 20
 """A bridge that does not read its answers is given up; its agent goes on unguarded."""
 
@@ -108,12 +111,16 @@ class BridgeServer:
         """Let a bridge in. False: it is none of ours."""
         if hello.protocol != PROTOCOL or not self._knows(connection, hello):
             return False
+        if hello.token in self._returns:
+            connection.came_with = hello.token
         self._strangers.discard(connection)
         self._numbers += 1
         connection.number = self._numbers
         self._peers[connection.number] = connection
         token = secrets.token_urlsafe(24)
         self._returns[token] = None
+        while len(self._returns) > RETURNS:
+            del self._returns[next(iter(self._returns))]
         answer = self._adapter.greet(connection.number, hello)
         orders = [order.message for order in answer.orders if isinstance(order, Order)]
         connection.send({"type": "welcome", "token": token, "resync": hello.reconnected, "orders": orders})
@@ -123,7 +130,6 @@ class BridgeServer:
     def _knows(self, connection: _Connection, hello: Hello) -> bool:
         for token in self._returns:
             if hmac.compare_digest(token.encode(), hello.token.encode()):
-                del self._returns[token]
                 return True
         if not self._address.token or not hmac.compare_digest(
             self._address.token.encode(), hello.token.encode()
@@ -142,6 +148,8 @@ class BridgeServer:
         )
 
     def said(self, connection: _Connection, message: Any) -> None:
+        # It speaks, so it has read its welcome and will come back with the word in there.
+        self._returns.pop(connection.came_with, None)
         if isinstance(message, Sync):
             connection.send({"type": "answer", "id": message.id})
         elif isinstance(message, Malformed):
@@ -168,6 +176,8 @@ class _Connection(asyncio.Protocol):
         self._decoder: Decoder[Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self.number = 0
+        self.came_with = ""
+        """The token for coming back that let it in."""
         self.ended = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
