@@ -20,7 +20,6 @@ from loopguard_cli.agents.base import (
     Answer,
     BridgeAddress,
     Form,
-    Hello,
     LaunchPlan,
     Order,
     Setup,
@@ -29,6 +28,7 @@ from loopguard_cli.agents.base import (
     Streams,
     answer,
 )
+from loopguard_cli.agents.unbridged import Unbridged
 from loopguard_cli.core.effects import (
     Abort,
     AnswerGate,
@@ -52,15 +52,13 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.ids import NO_SESSION, RequestId, SessionId
 from loopguard_cli.core.settings import Capabilities
-from loopguard_cli.errors import UsageError
 from loopguard_cli.wire import jsonrpc
 
 
-class Acp:
+class Acp(Unbridged):
     """One run of one agent."""
 
     name = "acp"
-    messages: Any = Hello
     speaks: Any = jsonrpc.Message
 
     def __init__(self, setup: Setup) -> None:
@@ -78,18 +76,6 @@ class Acp:
     def launch(self, _environ: Mapping[str, str], _address: BridgeAddress) -> LaunchPlan:
         form = Form.CONSOLE if self._setup.interactive else Form.ONE_SHOT
         return LaunchPlan(argv=self._setup.argv, form=form, streams=Streams.PIPED, quiet=True)
-
-    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
-        raise UsageError("an agent that we drive is prompted, not started again")
-
-    def greet(self, _peer: int, _hello: Hello) -> Answer:
-        return Answer()
-
-    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
-        return ()
-
-    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
-        return ()
 
     # --- the conversation --------------------------------------------------------------------
 

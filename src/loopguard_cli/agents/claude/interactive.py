@@ -25,6 +25,7 @@ from loopguard_cli.agents.base import (
     answer,
 )
 from loopguard_cli.agents.claude import plugin, reading
+from loopguard_cli.agents.claude.aside import Aside
 from loopguard_cli.agents.claude.auditing import Audited
 from loopguard_cli.agents.claude.calls import Calls
 from loopguard_cli.agents.claude.gate import Gate
@@ -55,8 +56,6 @@ from loopguard_cli.core.settings import Capabilities
 
 CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 SESSIONS = 100
-NOTICES = 5
-"""Kept for the next hook to show; the oldest goes."""
 
 _HOOKED = Capabilities(
     gate=True,
@@ -104,7 +103,7 @@ class Interactive(Steered[Talk], Audited):
         """The command line holds a prompt, which has not come yet."""
         self._asked: Recent[RequestId, int] = Recent(SESSIONS)
         """Slash commands that wait for their answer, and the calls of the hook that wait with them."""
-        self._notices: list[str] = []
+        self._aside = Aside("loopguard: ")
         self._numbers = 0
 
     # --- launching ---------------------------------------------------------------------------
@@ -260,7 +259,7 @@ class Interactive(Steered[Talk], Audited):
     def _carry_out(self, effect: Effect) -> Iterator[Part]:
         match effect:
             case Tell():
-                self._notices = [*self._notices, effect.text][-NOTICES:]
+                self._aside.add(effect.text)
             case CancelEffect():
                 self._turns.pushing.cancel(effect.effect)
             case _:
@@ -290,10 +289,7 @@ class Interactive(Steered[Talk], Audited):
 
     def _reply(self, call: Any, body: dict[str, Any] | None) -> HookReply:
         """An answer that shows the waiting notices as well."""
-        if self._notices:
-            body = {**(body or {}), "systemMessage": "loopguard: " + "\n".join(self._notices)}
-            self._notices = []
-        return HookReply(call=call, body=body)
+        return HookReply(call=call, body=self._aside.beside(body))
 
 
 def _carried(said: Said) -> HookReply:

@@ -15,7 +15,6 @@ from loopguard_cli.agents.base import (
     Answer,
     BridgeAddress,
     Form,
-    Hello,
     HookCall,
     HookReply,
     LaunchPlan,
@@ -24,31 +23,27 @@ from loopguard_cli.agents.base import (
     answer,
 )
 from loopguard_cli.agents.claude import reading
+from loopguard_cli.agents.claude.aside import Aside
 from loopguard_cli.agents.claude.calls import Calls
 from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.claude.sessions import Sessions
+from loopguard_cli.agents.claude.steered import Part, Steered
 from loopguard_cli.agents.gemini import extension
 from loopguard_cli.agents.gemini.calls import OpenCalls, was_cancelled
 from loopguard_cli.agents.gemini.invocation import Invocation
-from loopguard_cli.agents.gemini.turns import INTERRUPTED, Part, Turns
+from loopguard_cli.agents.gemini.turns import INTERRUPTED, Turns
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.tools import readable, slash
 from loopguard_cli.core.effects import (
-    Abort,
     AnswerGate,
     Effect,
-    Prompt,
-    ReadSession,
     Respond,
-    SetContext,
     Tell,
-    Trim,
 )
 from loopguard_cli.core.events import (
     AgentConnected,
     AgentExited,
     Asked,
-    EffectSettled,
     Event,
     Status,
     StatusChanged,
@@ -56,11 +51,8 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.ids import CallId, RequestId, SessionId
 from loopguard_cli.core.settings import Capabilities
-from loopguard_cli.errors import UsageError
 
 QUESTIONS = 1000
-NOTICES = 5
-"""Kept for the next hook to show; the oldest goes."""
 
 ONE_SHOT = Capabilities(
     gate=True,
@@ -82,11 +74,10 @@ _CANCELS = (b"\x1b", b"\x03", b"\x1b[27u", b"\x1b[27;1u", b"\x1b[99;5u")
 _SANDBOXED = "in a sandbox of its own (--sandbox) our hooks cannot reach us, so Gemini CLI runs UNGUARDED"
 
 
-class Gemini:
+class Gemini(Steered[Turns]):
     """One run."""
 
     name = "gemini"
-    messages: Any = Hello
 
     def __init__(self, setup: Setup, invocation: Invocation) -> None:
         self.opening = ""
@@ -106,7 +97,7 @@ class Gemini:
         """Calls of the hook behind a piece of text that wait for what the piece brings about."""
         self._gated: Recent[RequestId, CallId] = Recent(QUESTIONS)
         self._commands: Recent[RequestId, int] = Recent(QUESTIONS)
-        self._notices: list[str] = []
+        self._aside = Aside()
         self._tail = b""
 
     # --- launching ---------------------------------------------------------------------------
@@ -134,18 +125,6 @@ class Gemini:
             mirrors=extension.mirrors(environ),
             files=extension.files(address, self._setup),
         )
-
-    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
-        raise UsageError("a session that is reached by hooks is prompted, not started again")
-
-    def greet(self, _peer: int, _hello: Hello) -> Answer:
-        return Answer()
-
-    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
-        return ()
-
-    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
-        return ()
 
     def exited(self, code: int) -> Sequence[Event]:
         return [*self._gate.close(), *self._turns.exited(code), AgentExited(code=code)]
@@ -248,10 +227,7 @@ class Gemini:
             body = {"decision": "deny", "reason": reading.text(output, "permissionDecisionReason")}
         elif decision:
             body = None
-        if self._notices:
-            body = {**(body or {}), "systemMessage": "\n".join(self._notices)}
-            self._notices = []
-        return HookReply(call=call, body=body)
+        return HookReply(call=call, body=self._aside.beside(body))
 
     # --- the terminal ------------------------------------------------------------------------
 
@@ -280,36 +256,25 @@ class Gemini:
 
     # --- what we want from it ----------------------------------------------------------------
 
-    def carry_out(self, effect: Effect) -> Answer:
-        return answer(self._carry_out(effect))
-
     def _carry_out(self, effect: Effect) -> Iterator[Part]:
         match effect:
             case AnswerGate():
-                yield from self._gate.answer(effect)
+                yield from super()._carry_out(effect)
                 call = self._gated.pop(effect.request)
                 if effect.allow:
                     self._turns.answering = False
                 elif call is not None:
                     yield from self._open.refused(call, effect.text)
-            case SetContext():
-                self._gate.set_context(effect)
-            case Tell() if self._screen:
-                self._notices = [*self._notices, effect.text][-NOTICES:]
-            case Respond() if (call_number := self._commands.pop(effect.request)) is not None:
-                # Refused as a prompt: the model never reads it, and the person reads the reason.
-                yield HookReply(call=call_number, body={"decision": "deny", "reason": readable(effect)})
-            case Abort():
-                yield from self._turns.abort(effect)
-            case ReadSession():
-                yield self._turns.read(effect)
-            case Prompt():
-                yield from self._turns.prompt(effect)
-            case Trim():
-                error = "the history of this agent cannot be changed"
-                yield EffectSettled(session=effect.session, effect=effect.effect, ok=False, error=error)
+            case Tell():
+                if self._screen:
+                    self._aside.add(effect.text)
             case _:
-                pass
+                yield from super()._carry_out(effect)
+
+    def _respond(self, effect: Respond) -> Iterator[Part]:
+        if (call := self._commands.pop(effect.request)) is not None:
+            # Refused as a prompt: the model never reads it, and the person reads the reason.
+            yield HookReply(call=call, body={"decision": "deny", "reason": readable(effect)})
 
 
 def _interrupted() -> dict[str, Any]:

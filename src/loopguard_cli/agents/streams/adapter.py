@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -16,7 +16,6 @@ from loopguard_cli.agents.base import (
     Answer,
     BridgeAddress,
     Form,
-    Hello,
     Interrupt,
     LaunchPlan,
     Outgoing,
@@ -27,6 +26,7 @@ from loopguard_cli.agents.base import (
 from loopguard_cli.agents.streams.claude import Claude
 from loopguard_cli.agents.streams.codex import Codex
 from loopguard_cli.agents.streams.own import Own
+from loopguard_cli.agents.unbridged import Unbridged
 from loopguard_cli.core.effects import Abort, Effect, Prompt, ReadSession, Trim
 from loopguard_cli.core.events import (
     AgentConnected,
@@ -73,11 +73,10 @@ class Reader(Protocol):
 _READERS: dict[Format, type[Reader]] = {Format.NDJSON: Own, Format.CLAUDE: Claude, Format.CODEX: Codex}
 
 
-class EventStream:
+class EventStream(Unbridged):
     """One run of one program."""
 
     name = "stream"
-    messages: Any = Hello
     capabilities = CAPABILITIES
 
     def __init__(self, setup: Setup) -> None:
@@ -97,18 +96,6 @@ class EventStream:
 
     def launch(self, _environ: Mapping[str, str], _address: BridgeAddress) -> LaunchPlan:
         return LaunchPlan(argv=self._argv, form=Form.ONE_SHOT, streams=Streams.TAPPED, bridged=False)
-
-    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
-        raise UsageError("a program that only prints its events cannot be continued")
-
-    def greet(self, _peer: int, _hello: Hello) -> Answer:
-        return Answer()
-
-    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
-        return ()
-
-    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
-        return ()
 
     def printed(self, data: bytes) -> Answer:
         before = self._lines.dropped

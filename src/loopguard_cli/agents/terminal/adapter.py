@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
 
 from loopguard_cli.agents.base import (
     Answer,
     BridgeAddress,
     Form,
-    Hello,
     Keys,
     LaunchPlan,
     Outgoing,
@@ -28,6 +26,7 @@ from loopguard_cli.agents.base import (
     answer,
 )
 from loopguard_cli.agents.terminal.typing import KEYS, prompt, understood
+from loopguard_cli.agents.unbridged import Unbridged
 from loopguard_cli.core.effects import Abort, AnswerGate, Effect, Prompt, Purpose, ReadSession, Trim
 from loopguard_cli.core.events import (
     AgentConnected,
@@ -48,7 +47,6 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.ids import EffectId, MessageId, PartId, SessionId
 from loopguard_cli.core.settings import Capabilities
-from loopguard_cli.errors import UsageError
 from loopguard_cli.wire.terminal_text import TerminalText
 
 SESSION = SessionId("terminal")
@@ -68,11 +66,10 @@ def capabilities(*, prompt: bool, screen: bool = True) -> Capabilities:
     return Capabilities(text_deltas=True, abort=True, prompt=prompt, read_session=True, screen=screen)
 
 
-class TerminalAgent:
+class TerminalAgent(Unbridged):
     """One run of one program."""
 
     name = "terminal"
-    messages: Any = Hello
 
     def __init__(self, setup: Setup, *, typing: bool = True) -> None:
         """``typing``: it is an agent, so prompts may be typed into it."""
@@ -107,18 +104,6 @@ class TerminalAgent:
         return LaunchPlan(
             argv=setup.argv, form=form, streams=Streams.TERMINAL, bridged=False, remarks=(remark,)
         )
-
-    def relaunch(self, _environ: Mapping[str, str], _address: BridgeAddress, _prompt: Prompt) -> LaunchPlan:
-        raise UsageError("a program on a terminal is prompted, not started again")
-
-    def greet(self, _peer: int, _hello: Hello) -> Answer:
-        return Answer()
-
-    def receive(self, _peer: int, _message: Any) -> Sequence[Event]:
-        return ()
-
-    def lost(self, _peer: int, _reason: str) -> Sequence[Event]:
-        return ()
 
     def exited(self, code: int) -> Sequence[Event]:
         return (*self._over(), AgentExited(code=code))
