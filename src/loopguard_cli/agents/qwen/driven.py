@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from loopguard_cli.agents.base import Answer, BridgeAddress, Form, LaunchPlan, Streams, answer
+from loopguard_cli.agents.base import Answer, BridgeAddress, Form, LaunchPlan, Setup, Streams, answer
 from loopguard_cli.agents.claude import driven, reading
+from loopguard_cli.agents.claude.invocation import Invocation
 from loopguard_cli.agents.claude.steered import Part
 from loopguard_cli.agents.gemini.calls import exit_code_of, plain
-from loopguard_cli.core.events import ToolStarted, Unparsed
-from loopguard_cli.core.ids import RequestId
+from loopguard_cli.core.events import Unparsed
 from loopguard_cli.core.settings import Capabilities
 
 CAPABILITIES = Capabilities(
@@ -31,7 +31,10 @@ class Qwen(driven.Driven):
     """One run of print mode."""
 
     name = "qwen"
-    capabilities = CAPABILITIES
+
+    def __init__(self, setup: Setup, invocation: Invocation) -> None:
+        super().__init__(setup, invocation)
+        self.capabilities = CAPABILITIES
 
     def launch(self, _environ: Mapping[str, str], _address: BridgeAddress) -> LaunchPlan:
         asked = self._invocation
@@ -73,23 +76,12 @@ class Qwen(driven.Driven):
                 yield from super()._heard(message)
 
     def _complete(self, message: dict[str, Any]) -> Iterator[Part]:
-        """What Claude Code tells by other messages: figures, the end of the message, and its calls."""
+        """What Claude Code tells by other messages: figures, and the end of the message."""
         session = reading.session_of(message)
         whole = reading.record(message, "message")
         delta = {"stop_reason": reading.text(whole, "stop_reason") or "end_turn"}
         end = {"type": "message_delta", "usage": reading.record(whole, "usage"), "delta": delta}
         yield from self._replies.streamed(session, end)
-        for block in reading.blocks(whole):
-            if reading.text(block, "type") != "tool_use":
-                continue
-            body = {
-                "session_id": reading.text(message, "session_id"),
-                "tool_use_id": reading.text(block, "id"),
-                "tool_name": reading.text(block, "name"),
-                "tool_input": reading.record(block, "input"),
-            }
-            asked = self._calls.ask(RequestId("started"), body)
-            yield ToolStarted(session=session, call=asked.call, tool=asked.tool, args=asked.args)
 
 
 def _ended(block: dict[str, Any]) -> dict[str, Any]:
