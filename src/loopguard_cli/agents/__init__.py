@@ -6,9 +6,9 @@ needed. Other packages register a `Known` under the entry point group `GROUP`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -18,7 +18,13 @@ from loopguard_cli.agents.plain import Plain
 from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.errors import UsageError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "loopguard.adapters"
+
+Complain = Callable[[str], object]
+"""Is told, in one line, of a package whose adapter cannot be used."""
 
 
 class Surface(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +66,17 @@ class Known(NamedTuple):
         return commandline.position(argv, commandline.named(self.programs, self.packages)) >= 0
 
     def load(self) -> AgentModule:
-        return cast("AgentModule", import_module(self.module))
+        """Import it. Raises UsageError where it is another package's and cannot be imported."""
+        if self.module.startswith(f"{__name__}."):
+            return cast("AgentModule", import_module(self.module))
+        try:
+            module = import_module(self.module)
+            missing = [name for name in ("make", "SURFACES") if not hasattr(module, name)]
+        except Exception as error:  # it is not ours, and may do anything
+            raise _unusable(self.title, error) from error
+        if missing:
+            raise _unusable(self.title, f"{self.module} has no {missing[0]}")
+        return cast("AgentModule", module)
 
 
 def _known(title: str, module: str, tested: str, programs: str = "", packages: str = "") -> Known:
@@ -100,38 +116,66 @@ AGENTS: dict[str, Known] = {
     "stream": _known("Any program that prints its events", "streams", ""),
     "gemini": _known("Gemini CLI", "gemini", "0.61.0", "gemini gemini.js", "@google/gemini-cli"),
     "qwen": _known("Qwen Code", "qwen", "0.24.4", "qwen qwen-code", "@qwen-code/qwen-code"),
-    "acp": _known("Agent Client Protocol", "acp", "1", "claude-agent-acp codex-acp pi-acp"),
+    "acp": _known(
+        "Agent Client Protocol",
+        "acp",
+        "1",
+        "claude-agent-acp claude-code-acp codex-acp pi-acp",
+        "@agentclientprotocol/claude-agent-acp @zed-industries/claude-code-acp @zed-industries/codex-acp "
+        "pi-acp",
+    ),
 }
 
 
-def registry() -> Iterator[tuple[str, Known]]:
-    """All agents: ours first, then those of other packages."""
+def registry(complain: Complain = lambda _: None) -> Iterator[tuple[str, Known]]:
+    """All agents: ours first, then those of other packages that can be loaded."""
     yield from AGENTS.items()
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP):
-        if entry.name not in AGENTS:
-            yield entry.name, cast("Known", entry.load())
+        try:
+            yield entry.name, _loaded(entry)
+        except UsageError as error:
+            complain(str(error))
+
+
+def _loaded(entry: EntryPoint) -> Known:
+    if entry.name in AGENTS:
+        raise _unusable(entry.name, "the name is taken")
+    try:
+        known = entry.load()
+    except Exception as error:  # it is not ours, and may do anything
+        raise _unusable(entry.name, error) from error
+    if not isinstance(known, Known):
+        raise _unusable(entry.name, f"{entry.value} is no {Known.__name__}")
+    return known
+
+
+def _unusable(name: str, why: object) -> UsageError:
+    return UsageError(f"the adapter for {name!r} cannot be used: {why}", "its package must be put right")
 
 
 def find(name: str) -> Known:
     """The agent of this name. Raises UsageError."""
-    known = AGENTS.get(name) or dict(registry()).get(name)
-    if known is None:
-        names = ", ".join(dict(registry()))
-        raise UsageError(f"unknown agent {name!r}", f"known: {names}")
-    return known
+    if name in AGENTS:
+        return AGENTS[name]
+    complaints: list[str] = []
+    agents = dict(registry(complaints.append))
+    if name not in agents:
+        raise UsageError(f"unknown agent {name!r}", "; ".join([f"known: {', '.join(agents)}", *complaints]))
+    return agents[name]
 
 
-def choose(setup: Setup, name: str = "") -> Adapter:
+def choose(setup: Setup, name: str = "", complain: Complain = lambda _: None) -> Adapter:
     """The adapter for a command line: the one named, or the one that recognises it."""
     if name:
         return find(name).load().make(setup)
-    for _, known in registry():
+    for _, known in registry(complain):
         if known.starts(setup.argv):
             return known.load().make(setup)
     if setup.interactive:
-        from loopguard_cli.agents import terminal
+        from loopguard_cli.agents import acp, terminal
 
-        return terminal.unknown(setup)
+        # A person types no JSON-RPC; from a pipe, it may be an editor that talks to the agent.
+        return acp.make(setup) if acp.spoken(setup.argv) else terminal.unknown(setup)
     return Plain(setup.argv)

@@ -89,7 +89,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         terminal=settings.terminal,
         events=options.events,
     )
-    adapter = choose(setup, options.agent or ("stream" if options.events else ""))
+    adapter = choose(setup, options.agent or ("stream" if options.events else ""), write)
     if transcript := environ.get(TRANSCRIPT):
         from loopguard_cli.runtime.transcribing import transcribed
 

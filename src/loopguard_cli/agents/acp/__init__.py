@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from loopguard_cli.agents import Surface
 from loopguard_cli.agents.acp.adapter import Acp, capabilities
 from loopguard_cli.agents.base import Adapter, Form, Setup
@@ -15,19 +17,27 @@ _REMARK = (
 SURFACES = (
     Surface(
         form=Form.CONSOLE,
-        example="opencode acp",
+        example="--agent acp -- opencode acp",
         reached=_BY,
         capabilities=capabilities(tools=True),
         remark=_REMARK,
     ),
     Surface(
         form=Form.ONE_SHOT,
-        example="opencode acp < prompt.txt",
+        example="--agent acp -- opencode acp < prompt.txt",
         reached=_BY,
         capabilities=capabilities(tools=True),
         remark=_REMARK,
     ),
 )
+
+
+_FLAGS = {"--acp", "--experimental-acp"}
+
+
+def spoken(argv: Sequence[str]) -> bool:
+    """Whether a program that nobody knows is told to speak the protocol."""
+    return not _FLAGS.isdisjoint(argv)
 
 
 def make(setup: Setup) -> Adapter:

@@ -17,9 +17,19 @@ def command(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")]
     """
     from loopguard_cli.agents import registry
     from loopguard_cli.cli.render import agents, page
+    from loopguard_cli.errors import UsageError
 
-    known = [(name, agent, agent.load().SURFACES) for name, agent in registry()]
+    known = []
+    for name, agent in registry(_complain):
+        try:
+            known.append((name, agent, agent.load().SURFACES))
+        except UsageError as error:
+            _complain(str(error))
     if as_json:
         page.show_json(agents.data(known))
     else:
         page.show(agents.page(known))
+
+
+def _complain(line: str) -> None:
+    typer.echo(f"loopguard: {line}", err=True)

@@ -18,9 +18,13 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
 
 def agents() -> Iterator[Diagnosis]:
-    installed = [(known, found) for _, known in registry() if (found := _program(known)) is not None]
+    unusable: list[str] = []
+    known_agents = [known for _, known in registry(unusable.append)]
+    for line in unusable:
+        yield Diagnosis(area="agents", level=Level.WARNING, text=line)
+    installed = [(known, found) for known in known_agents if (found := _program(known)) is not None]
     if not installed:
-        names = ", ".join(known.title for _, known in registry())
+        names = ", ".join(known.title for known in known_agents)
         yield Diagnosis(
             area="agents", level=Level.WARNING, text="no agent that we know is on PATH",
             advice=f"install one of: {names}; any other program can be run too, with less guard",
