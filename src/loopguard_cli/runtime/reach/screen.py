@@ -17,19 +17,14 @@ from typing import Any
 
 from loopguard_cli.agents.base import Answer, Keys, OnTerminal, ReadsAlong
 from loopguard_cli.runtime.processes.screen_child import ScreenChild, window_size
+from loopguard_cli.runtime.reach.flow import Flow
 from loopguard_cli.runtime.reach.outlet import own_descriptor, writable
 from loopguard_cli.runtime.reach.tee import Tee
 
 READ_BYTES = 64 << 10
 
-READS = 16
-"""How often one side is read before the other has its turn."""
-
-FULL_BYTES = 4095
-"""Linux hands out no more of a terminal's output at a time; less was all that there is."""
-
 UNSENT_BYTES = 256 << 10
-"""No more is read from one side while the other has not taken this much."""
+"""No more is read from the person while the agent has not taken this much."""
 
 PAUSE_SECONDS = 0.05
 """Without output for so long, what is on the screen counts as drawn (`OnTerminal.paused`)."""
@@ -51,15 +46,13 @@ class Screen:
         self._take = take
         self._tee = Tee(adapter, take) if adapter is not None else None
         self._to_agent = bytearray()
-        self._to_person = bytearray()
         self._reading: set[int] = set()
         self._writing: set[int] = set()
         self._typing: list[asyncio.TimerHandle] = []
         self._next_key = 0.0
         self._before: list[Any] | None = None
         self._inward, self._outward = 0, own_descriptor(1)
-        self._at_end = False
-        """The agent's terminal has nothing more to say."""
+        self._to_person = Flow(child.master, self._outward, self._tee.put if self._tee else None)
         self.ended = asyncio.Event()
         """The agent's terminal is closed: everything it wrote was copied."""
 
@@ -120,12 +113,12 @@ class Screen:
     def _empty(self) -> None:
         """Bring everything that the agent has written so far to the person, waiting for the terminal."""
         while True:
-            while self._to_person and writable(self._outward):
-                self._send()
-            if self._to_person:
-                self._to_person.clear()
+            while self._to_person.pending and writable(self._outward):
+                self._to_person.give()
+            if self._to_person.pending:
+                self._to_person.drop()
                 return
-            if self._at_end or not self._receive():
+            if self._to_person.ended or not self._to_person.take():
                 return
 
     # --- the person's terminal ---------------------------------------------------------------
@@ -153,11 +146,11 @@ class Screen:
         if self.closed:
             return
         master = self._child.master
-        hungry = not self._at_end and len(self._to_person) < UNSENT_BYTES
-        self._watch(self._reading, master, hungry, self._from_agent)
+        out = self._to_person
+        self._watch(self._reading, master, out.hungry, self._from_agent)
         self._watch(self._reading, self._inward, len(self._to_agent) < UNSENT_BYTES, self._from_person)
-        self._watch(self._writing, master, bool(self._to_agent) and not self._at_end, self._flush)
-        self._watch(self._writing, self._outward, bool(self._to_person), self._flush)
+        self._watch(self._writing, master, bool(self._to_agent) and not out.ended, self._flush)
+        self._watch(self._writing, self._outward, out.pending, self._from_agent)
 
     def _watch(self, watched: set[int], fd: int, wanted: bool, call: Callable[[], None]) -> None:
         if wanted == (fd in watched) or fd < 0:
@@ -180,26 +173,8 @@ class Screen:
             call()
 
     def _from_agent(self) -> None:
-        for _ in range(READS):
-            if len(self._to_person) >= UNSENT_BYTES or self._receive() < FULL_BYTES:
-                break
+        self._to_person.carry(self._inward)
         self._flush()
-
-    def _receive(self) -> int:
-        """Take in what the agent wrote; how many bytes, 0 when there is nothing at present, or ever."""
-        try:
-            data = os.read(self._child.master, READ_BYTES)
-        except BlockingIOError:
-            return 0
-        except OSError:  # EIO: nobody has the terminal open any more
-            data = b""
-        if not data:
-            self._at_end = True
-            return 0
-        self._to_person += data
-        if self._tee is not None:
-            self._tee.put(data)
-        return len(data)
 
     def _from_person(self) -> None:
         try:
@@ -232,16 +207,7 @@ class Screen:
                 pass
             except OSError:
                 self._to_agent.clear()
-        self._send()
-        if self._at_end and not self._to_person:
+        self._to_person.give()
+        if self._to_person.ended and not self._to_person.pending:
             self.ended.set()
         self._update()
-
-    def _send(self) -> None:
-        if self._to_person:
-            try:
-                del self._to_person[: os.write(self._outward, self._to_person)]
-            except BlockingIOError:
-                pass
-            except OSError:  # the person's terminal is gone
-                self._to_person.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,15 @@ WAITING_BYTES = 256 << 10
 
 BURST_SECONDS = 0.1
 SHARE = 0.05
-"""Reading may take this part of all time, after a first burst. Drawing costs little of it, and text that a
-model writes and a person can follow even less; what is flooded past them both is not worth a slower copy."""
+"""Reading may use the processor for this part of all time, after a first burst. Drawing costs little of it,
+and text that a model writes and a person can follow even less."""
+
+FLOOD_SHARE = 0.01
+"""The part while more comes than can be read. What is flooded past every reader is not worth a slower copy,
+and what repeats in it is found in any part of it."""
+
+FLOOD_SECONDS = 1.0
+"""A flood is over when nothing was missed for so long."""
 
 RESUME_SECONDS = 0.02
 """So much must have been saved up before reading goes on."""
@@ -41,18 +49,22 @@ class Tee:
         self._bytes = self._missed = 0
         self._allowance = BURST_SECONDS
         self._since = self._written = self._loop.time()
+        self._overflowed = self._since - FLOOD_SECONDS
+        """When something was missed last."""
         self._told = -1.0
         """When that was written behind which a pause was told."""
         self._next: asyncio.Handle | None = None
         self._quiet: asyncio.TimerHandle | None = None
 
-    def put(self, data: bytes) -> None:
+    def put(self, data: bytes | memoryview) -> None:
+        """Take a copy of ``data``, or count it as missed."""
         self._written = self._loop.time()
         if self._missed or self._bytes + len(data) > WAITING_BYTES:
             # Nothing behind a gap is read before the gap was told.
             self._missed += len(data)
+            self._overflowed = self._written
         else:
-            self._waiting.append(data)
+            self._waiting.append(bytes(data))
             self._bytes += len(data)
         if self._next is None:
             self._next = self._loop.call_soon(self._read)
@@ -74,12 +86,15 @@ class Tee:
             self._next = self._loop.call_soon(self._read)
         elif self._bytes or self._missed:
             lacking = max(0.0, RESUME_SECONDS - self._allowance)
-            self._next = self._loop.call_later(lacking / SHARE, self._read)
+            self._next = self._loop.call_later(lacking / self._share(), self._read)
+
+    def _share(self) -> float:
+        return FLOOD_SHARE if self._since - self._overflowed < FLOOD_SECONDS else SHARE
 
     def _portion(self) -> bool:
         """Have the adapter read one portion; False: nothing is left, or not now."""
         now = self._loop.time()
-        self._allowance = min(BURST_SECONDS, self._allowance + (now - self._since) * SHARE)
+        self._allowance = min(BURST_SECONDS, self._allowance + (now - self._since) * self._share())
         self._since = now
         if self._allowance <= 0:
             return False
@@ -93,8 +108,9 @@ class Tee:
             self._waiting.appendleft(rest)
         data = bytes(taken[:PORTION_BYTES])
         self._bytes -= len(data)
+        began = time.thread_time()
         self._take(self._adapter.printed(data))
-        self._allowance -= self._loop.time() - now
+        self._allowance -= time.thread_time() - began
         return True
 
     def _gap(self) -> bool:
