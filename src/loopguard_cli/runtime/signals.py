@@ -13,6 +13,9 @@ from loopguard_cli.runtime.processes import tree
 from loopguard_cli.runtime.processes.process import Process
 from loopguard_cli.runtime.processes.terminal import Terminal
 
+STOPPED_SECONDS = 0.05
+"""An agent that is stopped for so long was suspended; debuggers and the like only stop it for a moment."""
+
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -24,6 +27,8 @@ class Signals:
         self._terminal = terminal
         self._jobs = jobs
         self._give_up = give_up
+        self._suspending: asyncio.TimerHandle | None = None
+        self._suspended = False
 
     def watch(self) -> None:
         loop = asyncio.get_running_loop()
@@ -43,6 +48,8 @@ class Signals:
 
     def close(self) -> None:
         loop = asyncio.get_running_loop()
+        if self._suspending is not None:
+            self._suspending.cancel()
         others = (signal.SIGCHLD, signal.SIGINT, signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
         for number in (*others, *_ENDING):
             with suppress(ValueError):
@@ -54,10 +61,21 @@ class Signals:
         spare = {*self._jobs.pids, *([child.pid] if child and child.code is None else [])}
         stopped = child is not None and child.poll()
         tree.reap(spare)
-        if stopped and process is not None and not process.driven and self._terminal.foreground():
-            # The agent alone suspended itself: our shell waits for us, so we stop as well.
-            process.suspended()
+        if stopped and process is not None and not process.driven and self._suspending is None:
+            loop = asyncio.get_running_loop()
+            self._suspending = loop.call_later(STOPPED_SECONDS, self._follow, process)
+
+    def _follow(self, process: Process) -> None:
+        """The agent alone was suspended: our shell waits for us, so we stop as well."""
+        self._suspending = None
+        if not process.child.poll() or not self._terminal.foreground():
+            return
+        process.suspended()
+        if process.child.poll():
+            self._suspended = True
             os.kill(os.getpid(), signal.SIGSTOP)
+        else:
+            process.resumed()  # meanwhile somebody has let it go on
 
     def _on_stop(self) -> None:
         """^Z, or a request to stop."""
@@ -66,8 +84,13 @@ class Signals:
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def _on_continue(self) -> None:
-        if self._process is not None and self._process.child.poll():
-            self._process.resumed()
+        process = self._process
+        if process is None or process.child.code is not None:
+            return
+        # Somebody else than our shell may have let it go on, and `leader` us: then it runs already.
+        if process.child.poll() or self._suspended:
+            self._suspended = False
+            process.resumed()
 
     def _on_resize(self) -> None:
         if self._process is not None:

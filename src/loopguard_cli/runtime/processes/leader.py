@@ -8,8 +8,9 @@ was killed outright: then it puts the person's terminal right and ends what was 
 
 The terminal is standard input. PERSON-FD is the person's terminal or -1. When the agent stops or
 goes on, ``S`` or ``C`` is written to REPORT-FD and the supervisor gets SIGCHLD, as for a child of
-its own. Signals are passed on to the agent; the exit status is the agent's. Imports only what the
-interpreter has loaded anyway, so that the start costs little.
+its own; a supervisor that stopped with its agent is let go on with it, whoever let it. Signals are
+passed on to the agent; the exit status is the agent's. Imports only what the interpreter has loaded
+anyway, so that the start costs little.
 """
 
 import errno
@@ -26,6 +27,9 @@ PASSED_ON = (
 STAGES = (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL)
 """What everything on the terminal gets once the supervisor is gone, one a second."""
 
+WAKE_SECONDS = (0.05, 0.2, 1.0)
+"""After the agent goes on. A supervisor that was just about to stop itself does not hear of it at once."""
+
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 
@@ -39,6 +43,7 @@ class Leader:
         self._agent = 0
         self._alone = False
         self._stages = list(STAGES)
+        self._wakes: list[float] = []
 
     def lead(self, argv: list[str]) -> int:
         """Run the agent to its end; returns its wait status."""
@@ -52,7 +57,7 @@ class Leader:
         self._give_terminal(self._agent)
         for number in PASSED_ON:
             signal.signal(number, self._pass_on)
-        signal.signal(signal.SIGALRM, self._end)
+        signal.signal(signal.SIGALRM, self._ring)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         if os.getppid() != self._supervisor:
             self._abandoned()
@@ -96,12 +101,30 @@ class Leader:
             if pid != self._agent:
                 continue  # lost its parent and came to us
             if os.WIFSTOPPED(status):
+                self._wakes = []
                 self._tell(b"S")
             elif os.WIFCONTINUED(status):
+                self._wakes = list(WAKE_SECONDS)
                 self._tell(b"C")
+                self._wake()
             else:
                 self._agent = 0
                 return status
+
+    def _wake(self) -> None:
+        try:
+            if os.getppid() == self._supervisor:
+                os.kill(self._supervisor, signal.SIGCONT)
+        except OSError:
+            return
+        if self._wakes:
+            signal.setitimer(signal.ITIMER_REAL, self._wakes.pop(0))
+
+    def _ring(self, *_: object) -> None:
+        if self._alone:
+            self._end()
+        elif self._wakes:
+            self._wake()
 
     def _tell(self, what: bytes) -> None:
         try:
@@ -135,7 +158,7 @@ class Leader:
                 pass
         self._end()
 
-    def _end(self, *_: object) -> None:
+    def _end(self) -> None:
         if not self._stages:
             return
         number = self._stages.pop(0)
