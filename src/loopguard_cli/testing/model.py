@@ -121,7 +121,7 @@ class ScriptedModel:
         """The steps of the task so far, in order."""
         return self.journal()
 
-    def wait_for(self, predicate: Callable[[Sequence[Exchange]], T], timeout: float = 30.0) -> T:
+    def wait_for(self, predicate: Callable[[Sequence[Exchange]], T], timeout: float = 60.0) -> T:
         """The first true value of ``predicate`` over `chats`. Raises `TimeoutError`."""
         return self.journal.wait_for(predicate, timeout)
 
