@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from loopguard_cli.agents.base import Form, LaunchPlan
+from loopguard_cli.agents.base import Form, LaunchPlan, Streams
 from loopguard_cli.core.events import AgentDisconnected
 from loopguard_cli.core.settings import Locale
 from loopguard_cli.core.wording import Wording
@@ -73,6 +73,24 @@ async def settled() -> None:
     """Everything that can go on without anybody's doing has gone on."""
     for _ in range(20):
         await asyncio.sleep(0)
+
+
+def test_a_program_that_prints_no_events_is_not_said_to_be_guarded() -> None:
+    async def test() -> None:
+        desk = Desk(hello_seconds=0)
+        plan = LaunchPlan(argv=("agent",), form=Form.ONE_SHOT, streams=Streams.TAPPED)
+        desk.watchers.watch(desk.process, plan)
+        while not desk.said:
+            await asyncio.sleep(0)
+        assert "none of what it printed was an event" in desk.said[0]
+        assert not desk.watchers.guarded
+        desk.watchers.connected.set()
+        await settled()
+        assert len(desk.said) == 2
+        assert desk.watchers.guarded
+        await desk.watchers.dismissed()
+
+    played(test)
 
 
 def test_no_hello_in_time_is_said_aloud_and_a_late_one_too() -> None:

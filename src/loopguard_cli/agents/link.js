@@ -96,7 +96,7 @@ export class Link {
     socket.setNoDelay?.(true)
     socket.on("connect", async () => {
       socket.unref()
-      const hello = { type: "hello", protocol: 1, token: this.#token, pid: process.pid, reconnected: this.#token !== token, missed: this.#missed }
+      const hello = { type: "hello", protocol: 1, token: this.#token, pid: process.pid, pulse: true, reconnected: this.#token !== token, missed: this.#missed }
       socket.write(JSON.stringify({ ...hello, version: await this.#agent.version() }) + "\n")
     })
     socket.on("data", (chunk) => this.#receive(chunk))
@@ -127,6 +127,7 @@ export class Link {
       if (message.type === "welcome") this.#welcome(message)
       else if (message.type === "answer") this.#waiting.get(message.id)?.(message)
       else if (message.type === "order") this.#perform(message)
+      else if (message.type === "ping") this.send({ type: "pong" })
     }
   }
 

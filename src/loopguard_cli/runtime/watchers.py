@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from loopguard_cli.agents.base import Adapter, Form, Holding, LaunchPlan
+from loopguard_cli.agents.base import Adapter, Form, Holding, LaunchPlan, Streams
 from loopguard_cli.core.events import AgentDisconnected
 from loopguard_cli.runtime.perform import Performer
 from loopguard_cli.runtime.processes.process import Process
@@ -53,7 +53,7 @@ class Watchers:
 
     def watch(self, process: Process, launch: LaunchPlan) -> None:
         if launch.bridged:
-            self._start(self._expect_hello())
+            self._start(self._expect_hello(launch))
         if process.driven:
             self._start(self._dismiss(process))
         elif launch.form is Form.ONE_SHOT:
@@ -80,13 +80,17 @@ class Watchers:
         """Nobody wants anything more of the agent."""
         return self._performer.ending is not None or not self._supervisor.hub.pending()
 
-    async def _expect_hello(self) -> None:
+    async def _expect_hello(self, launch: LaunchPlan) -> None:
         try:
             await asyncio.wait_for(self.connected.wait(), self._hello_seconds)
         except TimeoutError:
             reason = f"no hello within {self._hello_seconds:g} s"
             self._supervisor.post([AgentDisconnected(reason=reason)])
-            self._notices.say(self._notices.wording.silent(self._adapter.name, reason))
+            wording = self._notices.wording
+            if launch.streams is Streams.TAPPED:
+                self._notices.say(wording.mute(self._hello_seconds))
+            else:
+                self._notices.say(wording.silent(self._adapter.name, reason))
             await self.connected.wait()
             self._notices.say(self._notices.wording.spoke_late(self._adapter.name))
         self.guarded = True

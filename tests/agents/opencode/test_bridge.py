@@ -49,6 +49,11 @@ def answer(line: Line, question: Message, **fields: Any) -> None:
     line.send({"type": "answer", "id": question["id"], **fields})
 
 
+def test_it_says_that_it_answers_and_does(line: Line) -> None:
+    line.send({"type": "ping"})
+    line.until(kind("pong"))
+
+
 # --- the gate --------------------------------------------------------------------------------
 
 

@@ -309,3 +309,24 @@ def test_a_reader_that_goes_away_ends_the_program(tmp_path: Path) -> None:
         assert process.stdout.read(4) == b"y\ny\n"
         process.stdout.close()
         assert process.wait(30) == 141
+
+
+@pytest.mark.timeout(60)
+def test_a_program_that_closes_its_output_and_goes_on_is_told_of(tmp_path: Path) -> None:
+    """Nothing can be known of it from there on; it is not stopped for that."""
+    source = (
+        "import json, os, sys\n"
+        "print(json.dumps({'type': 'system', 'subtype': 'init', 'session_id': 's'}), flush=True)\n"
+        "os.close(1)\n"
+        "sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-m", "loopguard_cli", "run", "--events", "claude", "--", sys.executable]
+    with subprocess.Popen(
+        [*command, "-c", source], cwd=tmp_path, stdin=-1, stdout=-1, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin
+        assert process.stderr
+        told = next((line for line in process.stderr if b"NOT GUARDED" in line), b"")
+        assert told
+        process.stdin.close()
+        assert process.wait(30) == 0

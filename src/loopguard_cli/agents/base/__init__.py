@@ -22,7 +22,7 @@ what it is about.
 from __future__ import annotations
 
 from loopguard_cli.agents.base.adapter import Adapter, Auditing, Opened
-from loopguard_cli.agents.base.bridged import Hello, Holding, Sync
+from loopguard_cli.agents.base.bridged import Hello, Holding, Pong, Sync
 from loopguard_cli.agents.base.hooked import Considering, Following, HookCall, Hooked
 from loopguard_cli.agents.base.launching import BridgeAddress, Form, LaunchPlan, Mirror, Setup, Streams
 from loopguard_cli.agents.base.orders import (
@@ -70,6 +70,7 @@ __all__ = [
     "Opened",
     "Order",
     "Outgoing",
+    "Pong",
     "Question",
     "ReadsAlong",
     "Relayed",

@@ -20,6 +20,8 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="he
     reconnected: bool = False
     missed: int = 0
     """Messages that the bridge could not send while it was not connected."""
+    pulse: bool = False
+    """It answers a ``ping`` with a `Pong`."""
 
 
 class Sync(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="sync"):
@@ -29,6 +31,10 @@ class Sync(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="syn
     """
 
     id: int
+
+
+class Pong(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="pong"):
+    """A bridge was asked whether it still listens."""
 
 
 @runtime_checkable

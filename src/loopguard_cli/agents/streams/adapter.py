@@ -95,7 +95,7 @@ class EventStream(Unbridged):
         self._statuses: dict[SessionId, Status] = {}
 
     def launch(self, _environ: Mapping[str, str], _address: BridgeAddress) -> LaunchPlan:
-        return LaunchPlan(argv=self._argv, form=Form.ONE_SHOT, streams=Streams.TAPPED, bridged=False)
+        return LaunchPlan(argv=self._argv, form=Form.ONE_SHOT, streams=Streams.TAPPED)
 
     def printed(self, data: bytes) -> Answer:
         before = self._lines.dropped

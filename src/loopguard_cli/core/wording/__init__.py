@@ -176,6 +176,10 @@ class Wording:
         """``waits``: for what it may be waiting (`core.watchdog`)."""
         return self._hanging[waits].format(minutes)
 
+    def mute(self, seconds: float) -> str:
+        """A program that should print its events has printed none."""
+        return self._hanging["mute"].format(seconds)
+
     def deaf(self) -> str:
         return self._hanging["deaf"]
 

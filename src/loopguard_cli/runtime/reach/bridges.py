@@ -20,9 +20,10 @@ from typing import Any, cast
 
 import msgspec
 
-from loopguard_cli.agents.base import Adapter, BridgeAddress, Hello, Order, Outgoing, Sync
-from loopguard_cli.core.events import Event, Unparsed
+from loopguard_cli.agents.base import Adapter, BridgeAddress, Hello, Order, Outgoing, Pong, Sync
+from loopguard_cli.core.events import AgentConnected, AgentDisconnected, Event, Unparsed
 from loopguard_cli.runtime.processes.peers import descends, peer_of, same_login_session
+from loopguard_cli.runtime.reach.pulse import Pulse, processor_time
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
 
 PROTOCOL = 1
@@ -125,6 +126,8 @@ class BridgeServer:
         orders = [order.message for order in answer.orders if isinstance(order, Order)]
         connection.send({"type": "welcome", "token": token, "resync": hello.reconnected, "orders": orders})
         self._post(answer.events)
+        if hello.pulse and connection.peer is not None:
+            connection.begin_pulse(connection.peer.pid)
         return True
 
     def _knows(self, connection: _Connection, hello: Hello) -> bool:
@@ -150,6 +153,10 @@ class BridgeServer:
     def said(self, connection: _Connection, message: Any) -> None:
         # It speaks, so it has read its welcome and will come back with the word in there.
         self._returns.pop(connection.came_with, None)
+        if connection.pulse is not None:
+            connection.pulse.heard()
+        if isinstance(message, Pong):
+            return
         if isinstance(message, Sync):
             connection.send({"type": "answer", "id": message.id})
         elif isinstance(message, Malformed):
@@ -157,13 +164,18 @@ class BridgeServer:
         else:
             self._post(self._adapter.receive(connection.number, message))
 
+    def deaf(self, *, deaf: bool) -> None:
+        """A connected bridge does not answer, or answers again."""
+        reason = "its bridge does not answer, although it works"
+        self._post((AgentDisconnected(reason=reason) if deaf else AgentConnected(agent=self._adapter.name),))
+
     def left(self, connection: _Connection, reason: str) -> None:
         self._strangers.discard(connection)
         if self._peers.pop(connection.number, None) is not None:
             self._post(self._adapter.lost(connection.number, reason))
 
     def decoder(self) -> Decoder[Any]:
-        return Decoder(self._adapter.messages | Sync, limit=LINE_BYTES)
+        return Decoder(self._adapter.messages | Sync | Pong, limit=LINE_BYTES)
 
 
 class _Connection(asyncio.Protocol):
@@ -179,6 +191,14 @@ class _Connection(asyncio.Protocol):
         self.came_with = ""
         """The token for coming back that let it in."""
         self.ended = asyncio.Event()
+        self.pulse: Pulse | None = None
+
+    def begin_pulse(self, pid: int) -> None:
+        self.pulse = Pulse(
+            processor_time(pid),
+            ask=lambda: self.send({"type": "ping"}),
+            tell=lambda deaf: self._server.deaf(deaf=deaf),
+        )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -210,6 +230,8 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        if self.pulse is not None:
+            self.pulse.close()
         self.ended.set()
         self._server.left(self, type(exc).__name__ if exc else "closed")
 

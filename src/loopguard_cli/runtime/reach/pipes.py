@@ -18,6 +18,7 @@ from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan, Re
 from loopguard_cli.core.events import Event, Unparsed
 from loopguard_cli.runtime.processes.child import Child
 from loopguard_cli.runtime.processes.lifeline import Lifeline
+from loopguard_cli.runtime.reach.pulse import after_its_output
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
 
 LINE_BYTES = 64 << 20
@@ -68,6 +69,7 @@ class Pipes:
         self._take = take
         self._post = post
         self._decoder: Decoder[Any] = Decoder(adapter.speaks, limit=LINE_BYTES)
+        self._child = child
         self._stdin, self._stdout, self._stderr = child.streams()
         self._unsent = bytearray()
         self._writing = False
@@ -119,6 +121,8 @@ class Pipes:
             data = b""
         if not data:
             self._end_reading()
+            if not self._closing:
+                after_its_output(self._child, self._post)
             return
         for message in self._decoder.feed(data):
             if isinstance(message, Malformed):

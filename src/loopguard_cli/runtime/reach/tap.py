@@ -12,6 +12,7 @@ from typing import IO
 from loopguard_cli.agents.base import Answer, LaunchPlan, OnTerminal
 from loopguard_cli.runtime.processes.child import Child
 from loopguard_cli.runtime.reach.outlet import own_descriptor, writable
+from loopguard_cli.runtime.reach.pulse import after_its_output
 
 READ_BYTES = 256 << 10
 UNSENT_BYTES = 1 << 20
@@ -90,6 +91,8 @@ class Tap:
 
     def _read(self) -> None:
         self._at_end = self._receive() == b""
+        if self._at_end:
+            after_its_output(self._child, lambda events: self._take(Answer(events=tuple(events))))
         self._flush()
 
     def _receive(self) -> bytes | None:
