@@ -134,6 +134,10 @@ class Started:
         for reader in self._readers:
             reader.join()
 
+    def __str__(self) -> str:
+        with self._changed:
+            return f"{self.process.args!r}\n{self._both()}"
+
     def _both(self) -> str:
         return f"--- out\n{self._text('out')}\n--- err\n{self._text('err')}"
 
@@ -184,6 +188,8 @@ class World:
             else:
                 for report in self.home.rglob("loopguard-crash-*"):
                     error.add_note(report.read_text())
+                for started in self._started:
+                    error.add_note(started.text if isinstance(started, Terminal) else str(started))
         finally:
             for process in self.processes():
                 process.kill()
