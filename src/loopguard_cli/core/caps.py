@@ -18,6 +18,8 @@ class Caps:
         self._started: float | None = None
         self.reached: str = ""
         """Name of the cap that was reached, once."""
+        self.any = _any(settings)
+        """There is a cap at all."""
 
     def limit(self) -> float:
         return float(getattr(self._settings, self.reached))
@@ -26,6 +28,7 @@ class Caps:
         """New limits; one that was reached is lifted only by a higher limit set by a person."""
         self._settings = settings
         self.reached = ""
+        self.any = _any(settings)
 
     def start(self, now: float) -> None:
         if self._started is None:
@@ -54,3 +57,7 @@ class Caps:
                 self.reached = name
                 return True
         return False
+
+
+def _any(settings: CapSettings) -> bool:
+    return any(getattr(settings, name) for name in CapSettings.__struct_fields__)

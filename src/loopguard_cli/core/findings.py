@@ -35,6 +35,10 @@ class Action(IntEnum):
     """The turn is cut off and not continued."""
 
 
+LABELS = {action: action.name.lower() for action in Action}
+"""What each is called in records."""
+
+
 class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the loop has cost up to the finding."""
 

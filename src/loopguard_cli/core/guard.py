@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
+from loopguard_cli.core.bookkeeping import Bookkeeping
 from loopguard_cli.core.effects import (
     AnswerGate,
     Effect,
@@ -32,11 +33,11 @@ from loopguard_cli.core.events import (
     ToolStarted,
     UserSpoke,
 )
-from loopguard_cli.core.findings import Action, Finding, Panel
-from loopguard_cli.core.ids import NO_SESSION, CallId, CallKey, Mint, SessionId
+from loopguard_cli.core.findings import LABELS, Action, Finding, Panel
+from loopguard_cli.core.ids import NO_SESSION, CallId, Mint, SessionId
 from loopguard_cli.core.policy import Policy, Verdict
 from loopguard_cli.core.ports import PanelFactory
-from loopguard_cli.core.records import CallEnded, CallSeen, LoopFound, TurnDone, UserTurn
+from loopguard_cli.core.records import LoopFound
 from loopguard_cli.core.recovery import Recovery
 from loopguard_cli.core.session import SessionState
 from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode
@@ -45,6 +46,8 @@ from loopguard_cli.core.wording import Wording
 EXIT_LOOP = 80
 
 REMEMBERED_REFUSALS = 64
+
+_CALLS = (ToolAsked, ToolStarted, ToolFinished)
 
 _OUTCOMES = {
     Action.NOTE: ("noted", Level.INFO),
@@ -84,38 +87,43 @@ class Guard:
         self.context_stale = True
         """The bridge does not hold the present `context` yet."""
         self._refused: OrderedDict[CallId, None] = OrderedDict()
-        self._started: OrderedDict[CallId, tuple[CallKey, float]] = OrderedDict()
         self._leak_told = False
-        self._turn_from: dict[str, float] | None = None
+        self._books = Bookkeeping(self.state)
 
     # --- events ------------------------------------------------------------------------------
 
     def receive(self, event: Event, seq: int, now: float) -> Iterator[Effect]:
         if self.broken:
             return
+        off = self._settings.mode is Mode.OFF
         if isinstance(event, TextDelta):
             # By far the most frequent event, and of interest to the detectors alone.
-            if self._settings.mode is not Mode.OFF and (found := self.panel.observe(event, seq, now)):
+            if not off and (found := self.panel.observe(event, seq, now)):
                 yield from self._enact(self._judge(found, at_gate=False), None, now)
             return
         self.state.evolve(event)
-        yield from self._ledger(event)
-        if self._settings.mode is Mode.OFF:
-            yield from self._recover(event, now)
-            return
-        if isinstance(event, UserSpoke) and event.origin is Origin.PERSON:
-            self.policy.person_spoke()
-        if isinstance(event, ToolAsked) and (refusal := self._shut()):
-            # The turn is already being cut off: whatever still asks must not run afterwards.
-            yield from self._refuse(event, refusal, now)
-            return
-        findings = self.panel.observe(event, seq, now)
-        gate = event if isinstance(event, ToolAsked) else None
-        verdict = self._judge(findings, at_gate=gate is not None)
-        yield from self._note_call(event, verdict, seq, now)
-        yield from self._enact(verdict, gate, now)
-        yield from self._leaks(event)
-        yield from self._recover(event, now)
+        if isinstance(event, (UserSpoke, StatusChanged)):
+            yield from self._books.turn(event)
+        if not off:
+            if isinstance(event, UserSpoke) and event.origin is Origin.PERSON:
+                self.policy.person_spoke()
+            gate = event if isinstance(event, ToolAsked) else None
+            if gate is not None and (refusal := self._shut()):
+                # The turn is already being cut off: whatever still asks must not run afterwards.
+                yield from self._refuse(gate, refusal, now)
+                return
+            found = self.panel.observe(event, seq, now)
+            verdict = self._judge(found, at_gate=gate is not None) if found else None
+            if isinstance(event, _CALLS) and (view := self.panel.view(event.call, now)) is not None:
+                record = self._books.call(event, view, verdict, seq, now)
+                if record is not None:
+                    yield record
+            if verdict is not None:
+                yield from self._enact(verdict, gate, now)
+            if isinstance(event, ToolFinished) and event.call in self._refused:
+                yield from self._leaks(event)
+        if self.recovery.active or isinstance(event, UserSpoke):
+            yield from self.recovery.receive(event, now)
 
     def deadline(self) -> float | None:
         if self.broken:
@@ -127,14 +135,13 @@ class Guard:
         if self.broken:
             return
         yield from self.recovery.tick(now)
-        if self._settings.mode is not Mode.OFF:
-            verdict = self._judge(self.panel.tick(now), at_gate=False)
-            yield from self._enact(verdict, None, now)
+        if self._settings.mode is not Mode.OFF and (found := self.panel.tick(now)):
+            yield from self._enact(self._judge(found, at_gate=False), None, now)
 
     # --- verdicts ----------------------------------------------------------------------------
 
     def _judge(self, findings: Sequence[Finding], *, at_gate: bool) -> Verdict | None:
-        if not findings or self.state.muted or self.recovery.active:
+        if self.state.muted or self.recovery.active:
             return None
         return self.policy.judge(findings, at_gate=at_gate)
 
@@ -161,7 +168,7 @@ class Guard:
         record = LoopFound(
             session=self.state.id,
             rule=finding.rule,
-            verdict=verdict.action.name.lower(),
+            verdict=LABELS[verdict.action],
             key=finding.key or finding.identity,
             tool=finding.tool,
             count=finding.count,
@@ -244,9 +251,6 @@ class Guard:
 
     # --- recovery and goal -------------------------------------------------------------------
 
-    def _recover(self, event: Event, now: float) -> Iterator[Effect]:
-        yield from self.recovery.receive(event, now)
-
     def holds(self) -> bool:
         """The goal loop must not prompt this session now."""
         return self.recovery.active or self.state.stopped
@@ -256,62 +260,10 @@ class Guard:
         aborted = isinstance(event, AgentError | ReplyFinished) and event.aborted
         return self.recovery.active and aborted
 
-    # --- the ledger --------------------------------------------------------------------------
+    # --- calls that ran all the same -----------------------------------------------------------
 
-    def _ledger(self, event: Event) -> Iterator[Effect]:
-        match event:
-            case UserSpoke(origin=Origin.PERSON):
-                yield Record(session=self.state.id, record=UserTurn(session=self.state.id))
-            case StatusChanged(status=Status.BUSY) if self._turn_from is None:
-                self._turn_from = self.totals()
-            case StatusChanged(status=Status.IDLE) if self._turn_from is not None:
-                before, after = self._turn_from, self.totals()
-                self._turn_from = None
-                record = TurnDone(
-                    session=self.state.id,
-                    calls=int(after["calls"] - before["calls"]),
-                    tokens=int(after["tokens"] - before["tokens"]),
-                    cost=round(after["cost"] - before["cost"], 6),
-                )
-                yield Record(session=self.state.id, record=record)
-            case _:
-                pass
-
-    def _note_call(self, event: Event, verdict: Verdict | None, seq: int, now: float) -> Iterator[Effect]:
-        if not isinstance(event, ToolAsked | ToolStarted | ToolFinished):
-            return
-        view = self.panel.view(event.call, now)
-        if view is None:
-            return
-        if isinstance(event, ToolFinished):
-            key, since = self._started.pop(event.call, (view.key, now))
-            ended = CallEnded(
-                session=self.state.id,
-                tool=event.tool,
-                key=key,
-                ok=event.ok,
-                outcome=view.outcome,
-                seconds=round(now - since, 3),
-            )
-            yield Record(session=self.state.id, record=ended)
-        elif event.call not in self._started:
-            self._started[event.call] = (view.key, now)
-            while len(self._started) > REMEMBERED_REFUSALS:
-                self._started.popitem(last=False)
-            seen = CallSeen(
-                session=self.state.id,
-                tool=event.tool,
-                key=view.key,
-                count=view.count,
-                verdict=verdict.action.name.lower() if verdict else "allow",
-                event=seq,
-            )
-            yield Record(session=self.state.id, record=seen)
-
-    def _leaks(self, event: Event) -> Iterator[Effect]:
+    def _leaks(self, event: ToolFinished) -> Iterator[Effect]:
         """A refused call that came back with a result ran after all: say that blocking fails here."""
-        if not isinstance(event, ToolFinished) or event.call not in self._refused:
-            return
         del self._refused[event.call]
         if event.ok and not event.refused and not self._leak_told:
             self._leak_told = True
@@ -334,13 +286,7 @@ class Guard:
         )
 
     def totals(self) -> dict[str, float]:
-        state = self.state
-        return {
-            "calls": state.calls,
-            "turns": state.turns,
-            "tokens": state.usage.tokens,
-            "cost": state.usage.cost,
-        }
+        return self.state.totals()
 
     def reset(self) -> None:
         """A person asked to forget counters and the tripped state; hard caps stay."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from typing import ParamSpec
 
 from loopguard_cli.core.caps import Caps
 from loopguard_cli.core.effects import (
@@ -30,7 +30,6 @@ from loopguard_cli.core.events import (
     Event,
     PermissionAsked,
     SessionGone,
-    TextDelta,
     ToolAsked,
     ToolStarted,
     Unparsed,
@@ -53,6 +52,11 @@ MAX_SESSIONS = 100
 
 EXIT_LIMIT = 82
 """Stopped at a limit (cli.exit_codes)."""
+
+P = ParamSpec("P")
+
+_OF_THE_RUN = (Unparsed, PermissionAsked)
+"""The events that the hub itself answers."""
 
 _COUNTED = (ToolAsked, ToolStarted, UserSpoke, UsageReported)
 """The events that can move a hard cap."""
@@ -102,16 +106,19 @@ class Hub:
         """Take one event in; returns what is to be done, in order."""
         self._seq += 1
         self.caps.start(now)
-        effects: list[Effect] = [] if event.session else [*self.presence.receive(event, self.wording, now)]
-        if not isinstance(event, TextDelta):  # by far the most frequent event
+        effects: list[Effect] = []
+        if not event.session:
+            effects += self.presence.receive(event, self.wording, now)
+        if isinstance(event, _OF_THE_RUN):
             effects += self._run_event(event)
         if isinstance(event, Asked) and event.operation.startswith("guard."):
             return [*effects, *answer(self, event, now)]
         guard = self._guard(event.session, now)
         if guard is not None:
-            effects += self._safely("detectors", guard, partial(guard.receive, event, self._seq, now))
-            effects += self._context(guard)
-        capped = self._cap(now) if isinstance(event, _COUNTED) else []
+            effects += self._safely("detectors", guard, guard.receive, event, self._seq, now)
+            if guard.context_stale:
+                effects.append(guard.context())
+        capped = self._cap(now) if self.caps.any and isinstance(event, _COUNTED) else []
         if isinstance(event, ToolAsked) and not _answered(effects, event):
             effects.append(self._answer(event))
         effects += capped
@@ -140,7 +147,7 @@ class Hub:
     def tick(self, now: float) -> list[Effect]:
         effects: list[Effect] = [*self.presence.tick(self.wording, now)]
         for guard in list(self.sessions.values()):
-            effects += self._safely("detectors", guard, partial(guard.tick, now))
+            effects += self._safely("detectors", guard, guard.tick, now)
             effects += self._hold(guard, now)
         effects += self._cap(now)
         if self.goals:
@@ -189,10 +196,6 @@ class Hub:
         if guard is not None:
             for name, value in guard.totals().items():
                 self._past[name] += value
-
-    def _context(self, guard: Guard) -> Iterator[Effect]:
-        if guard.context_stale:
-            yield guard.context()
 
     def _follow(self, guard: Guard | None, event: Event, now: float) -> list[Effect]:
         """Let the goal loop see the event, unless the guard is busy with the session."""
@@ -269,9 +272,16 @@ class Hub:
                 sums[name] += value
         return sums
 
-    def _safely(self, component: str, guard: Guard, call: Callable[[], Iterator[Effect]]) -> list[Effect]:
+    def _safely(
+        self,
+        component: str,
+        guard: Guard,
+        call: Callable[P, Iterator[Effect]],
+        *args: P.args,
+        **named: P.kwargs,
+    ) -> list[Effect]:
         try:
-            return [*call()]
+            return [*call(*args, **named)]
         except Exception as error:
             guard.broken = True
             return [*self._fault(component, error)]
@@ -291,5 +301,5 @@ class Hub:
         effects: list[Effect] = []
         for guard in self.sessions.values():
             guard.reconfigure(settings, self.wording)
-            effects += self._context(guard)
+            effects.append(guard.context())
         return effects

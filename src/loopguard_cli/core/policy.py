@@ -27,6 +27,9 @@ REMEMBERED = 256
 
 _RUNGS: tuple[Action, ...] = (Action.NOTE, Action.NUDGE, Action.BLOCK, Action.ABORT)
 
+_HIGHER = {rung: next((higher for higher in _RUNGS if higher > rung), rung) for rung in Action}
+"""The next rung; the highest stays where it is."""
+
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What is done about one event."""
@@ -90,13 +93,11 @@ class Policy:
 
     def _one(self, finding: Finding, *, at_gate: bool) -> Verdict:
         action: Action = finding.proposes
-        match self._settings.preset:
-            case Preset.BALANCED:
-                action = self._climb(finding)
-            case Preset.INFINITY if action is Action.BLOCK:
-                action = self._insist(finding)
-            case _:
-                pass
+        preset = self._settings.preset
+        if preset is Preset.BALANCED:
+            action = self._climb(finding)
+        elif preset is Preset.INFINITY and action is Action.BLOCK:
+            action = self._insist(finding)
         escalated = action > finding.proposes
         if (ceiling := self._settings.rules.get(finding.rule)) is not None:
             if ceiling is RuleAction.OFF:
@@ -111,13 +112,15 @@ class Policy:
         if finding.proposes is Action.WARN:
             return Action.WARN
         memory = self._recall(finding)
-        rung: Action = finding.proposes
+        proposed: Action = finding.proposes
+        rung = proposed
         if memory.times:
             rung = max(rung, memory.rung)
             patience = self._settings.calls.blocked_retries if rung is Action.BLOCK else 0
-            if memory.rung >= finding.proposes and memory.times > patience:
-                rung = next((higher for higher in _RUNGS if higher > rung), rung)
-        rung = max(finding.proposes, min(rung, finding.limit))
+            if memory.rung >= proposed and memory.times > patience:
+                rung = _HIGHER[rung]
+        if rung > finding.limit:
+            rung = max(proposed, finding.limit)
         memory.times = memory.times + 1 if rung == memory.rung else 1
         memory.rung = rung
         if rung is Action.NUDGE:

@@ -69,7 +69,15 @@ class SessionState:
         self._calls: OrderedDict[CallId, None] = OrderedDict()
 
     def evolve(self, event: Event) -> None:
-        match event:
+        match event:  # what comes most often first
+            case ToolAsked() | ToolStarted():
+                if event.call not in self._calls:
+                    self.calls += 1
+                    self._calls[event.call] = None
+                    while len(self._calls) > REMEMBERED_CALLS:
+                        self._calls.popitem(last=False)
+            case UsageReported():
+                self.usage.add(event)
             case SessionSeen():
                 self.parent = event.parent or self.parent
             case UserSpoke():
@@ -84,16 +92,17 @@ class SessionState:
                 self.agent = event.agent
             case StatusChanged():
                 self.status = event.status
-            case ToolAsked() | ToolStarted():
-                if event.call not in self._calls:
-                    self.calls += 1
-                    self._calls[event.call] = None
-                    while len(self._calls) > REMEMBERED_CALLS:
-                        self._calls.popitem(last=False)
-            case UsageReported():
-                self.usage.add(event)
             case _:
                 pass
+
+    def totals(self) -> dict[str, float]:
+        """Calls, turns, tokens and cost so far."""
+        return {
+            "calls": self.calls,
+            "turns": self.turns,
+            "tokens": self.usage.tokens,
+            "cost": self.usage.cost,
+        }
 
     def _runs_under(self, agent: str, model: str, variant: str) -> None:
         self.agent = agent or self.agent

@@ -8,7 +8,6 @@ little by itself and feeds soft rules only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from enum import IntEnum
 
 from loopguard_cli.detect.masking import mask_volatile, of_one_class, without_digits
@@ -29,7 +28,9 @@ class Sameness(IntEnum):
     EQUAL = 3
 
 
-_FIELDS = re.compile(r"[\s\"',;={}()\[\]<>|]+")
+_SEPARATORS = r"\s\"',;={}()\[\]<>|"
+_FIELDS = re.compile(rf"[{_SEPARATORS}]+")
+_STAMP = re.compile(rf"([^{_SEPARATORS}]+)[{_SEPARATORS}]")
 _DURATION = re.compile(r"\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m|h)?$")
 _SHARE = re.compile(r"\d+(?:\.\d+)?%[.:]?$")
 """How far something is: if that differs, it gets on."""
@@ -51,40 +52,74 @@ def agreement(one: str, other: str, least: Sameness = Sameness.ALIKE) -> Samenes
     places the rest may differ in digits only.
     """
     begin = max(one.rfind("\n", 0, _common(one, other)), 0)
-    if one.count("\n", begin) != other.count("\n", begin):
+    end, other_end = _line_end(one, begin), _line_end(other, begin)
+    differences = _Differences(least)
+    # The first line by itself: mostly it settles the matter.
+    if not differences.end_with(one[begin:end], other[begin:other_end]):
+        lines, others = one[end:].split("\n"), other[other_end:].split("\n")
+        if len(lines) != len(others):
+            return Sameness.DIFFERENT
+        for line, another in zip(lines, others, strict=True):
+            if line != another and differences.end_with(line, another):
+                break
+    if differences.degree < least:
         return Sameness.DIFFERENT
-    lines, others = _lines(one, begin), _lines(other, begin)
-    found = Sameness.STEADY
-    looked_at = 0
-    for line, another in zip(lines, others, strict=True):
-        if line == another:
-            continue
+    if differences.places > FIELDS and without_digits(one) != without_digits(other):
+        # A time on every line, say: so many of one kind, but the rest differs in more than digits.
+        return Sameness.DIFFERENT
+    return differences.degree
+
+
+class _Differences:
+    """The places in which two texts differ, line by line."""
+
+    __slots__ = ("_head", "_least", "_rival", "degree", "places")
+
+    def __init__(self, least: Sameness) -> None:
+        self._least = least
+        self.degree = Sameness.STEADY
+        """The weakest agreement so far."""
+        self.places = 0
+        self._head = self._rival = ""
+        """Volatile beginnings of the two latest lines, with the separator behind them."""
+
+    def end_with(self, line: str, another: str) -> bool:
+        """Look at two lines that differ. True if that settles it: too little agreement, or enough places."""
+        if self._stamped(line, another):
+            self.places += 1
+            return self.degree < self._least or self.places > FIELDS
         if len(line) > LONG:
             line, another = _around(line, another)
         fields, rivals = _FIELDS.split(line), _FIELDS.split(another)
         if len(fields) != len(rivals):
-            return Sameness.DIFFERENT
+            self.degree = Sameness.DIFFERENT
+            return True
         for at, (field, rival) in enumerate(zip(fields, rivals, strict=True)):
             if field == rival:
                 continue
-            looked_at += 1
-            found = min(found, _field_agreement(fields, at, rival))
-            if found < least:
-                return Sameness.DIFFERENT
-            if looked_at > FIELDS:
-                # A time on every line, say: so many of one kind, the rest differs in digits or not at all.
-                return found if without_digits(one) == without_digits(other) else Sameness.DIFFERENT
-    return found
+            self.places += 1
+            degree = _field_agreement(fields, at, rival)
+            if degree < self.degree:
+                self.degree = degree
+            if self.degree < self._least or self.places > FIELDS:
+                return True
+        return False
+
+    def _stamped(self, line: str, another: str) -> bool:
+        """They differ in nothing but a time (or an id) at their beginning, as the lines of a log do."""
+        head, rival = self._head, self._rival
+        if not (head and line.startswith(head) and another.startswith(rival)):
+            # Lines of one moment begin alike; this one begins another moment.
+            first, second = _STAMP.match(line), _STAMP.match(another)
+            if first is None or second is None or not of_one_class(first[1], second[1]):
+                return False
+            self._head, self._rival = head, rival = first[0], second[0]
+        return len(line) <= LONG and line[len(head) :] == another[len(rival) :]
 
 
-def _lines(text: str, begin: int) -> Iterator[str]:
-    """The lines from ``begin`` on, the first by itself: mostly it settles the matter."""
+def _line_end(text: str, begin: int) -> int:
     end = text.find("\n", begin + 1)
-    if end < 0:
-        yield text[begin:]
-    else:
-        yield text[begin:end]
-        yield from text[end:].split("\n")[1:]
+    return end if end >= 0 else len(text)
 
 
 def _around(one: str, other: str) -> tuple[str, str]:
@@ -120,14 +155,18 @@ def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
     before = fields[at - 1].strip(":").lower() if at else ""
     if before in _NAMED:
         return Sameness.STEADY
+    if field.isalpha() and rival.isalpha():
+        return Sameness.DIFFERENT
     if _SHARE.match(field) and _SHARE.match(rival):
         return Sameness.DIFFERENT
     numbers = field.isdigit() and rival.isdigit()
+    alike = numbers or without_digits(field) == without_digits(rival)
+    if alike:
+        after = fields[at + 1] if at + 1 < len(fields) else ""
+        timed = after in _UNITS or (not field[-1:].isdigit() and _DURATION.match(field))
+        counted = before == "line" and field.endswith(":")
+        if timed or counted:
+            return Sameness.STEADY
     if not numbers and (of_one_class(field, rival) or mask_volatile(field) == mask_volatile(rival)):
         return Sameness.STEADY
-    if not numbers and without_digits(field) != without_digits(rival):
-        return Sameness.DIFFERENT
-    after = fields[at + 1] if at + 1 < len(fields) else ""
-    timed = after in _UNITS or (not field[-1:].isdigit() and _DURATION.match(field))
-    counted = before == "line" and field.endswith(":")
-    return Sameness.STEADY if timed or counted else Sameness.ALIKE
+    return Sameness.ALIKE if alike else Sameness.DIFFERENT

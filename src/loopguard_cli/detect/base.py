@@ -65,8 +65,8 @@ class Quiet:
 
 def evidence(events: Iterable[int]) -> tuple[int, ...]:
     """The first and the latest of ``events``, in order, so that a long proof stays short."""
-    numbers = list(events)
+    numbers = tuple(events)
     if len(numbers) <= MAX_EVIDENCE:
-        return tuple(numbers)
+        return numbers
     half = MAX_EVIDENCE // 2
-    return tuple(numbers[:half] + numbers[-half:])
+    return numbers[:half] + numbers[-half:]

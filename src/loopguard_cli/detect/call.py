@@ -81,7 +81,7 @@ class Call:
         self.said = ""
         """Digest of what the assistant wrote just before; empty if nothing."""
         self.token = ""
-        """Key and outcome as one comparable value, once it is complete."""
+        """Key and outcome as one comparable value, once it is complete; empty before."""
         self.turn = 0
         """Which of the person's messages it came after."""
         self.epoch = 0

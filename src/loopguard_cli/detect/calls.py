@@ -12,6 +12,7 @@ from loopguard_cli.core.events import (
     SessionSeen,
     Status,
     StatusChanged,
+    TextDelta,
     ToolAsked,
     ToolFinished,
     ToolStarted,
@@ -34,7 +35,7 @@ from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.novelty import NoNovelty
 from loopguard_cli.detect.repeat import RepeatCall
-from loopguard_cli.detect.rule import Rule, Scene
+from loopguard_cli.detect.rule import Plain, Rule, Scene
 from loopguard_cli.detect.siblings import SiblingError
 from loopguard_cli.detect.standing import Standing
 from loopguard_cli.detect.unchanged import Unchanged
@@ -69,18 +70,23 @@ class CallRules(Quiet):
         self.journal = Journal(_reach(settings.calls))
         self._settings = settings
         self._scene = Scene(session, settings.calls, self.journal, Standing(), kin)
-        self._rules = [make(self._scene) for make in RULES[settings.preset]]
+        self._adopt(settings.preset)
         self._decisions = Decisions(self._scene.standing, self, settings.locale)
 
     # --- events ------------------------------------------------------------------------------
 
     def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]:
+        if isinstance(event, TextDelta):
+            self.journal.hear(event)
+            return ()
         found: list[Finding] = []
-        if isinstance(event, (ToolAsked, ToolStarted, ToolFinished)) and is_exempt(event.tool):
+        if isinstance(event, (ToolAsked, ToolStarted, ToolFinished)):
+            if not is_exempt(event.tool):
+                for ended, call in self.journal.apply(event, seq, now):
+                    found += self._ended(call, now) if ended else self._asked(call, now)
             # Looking at a repetition, or deciding about it, changes nothing in the world.
             return found
-        for ended, call in self.journal.apply(event, seq, now):
-            found += self._ended(call, now) if ended else self._asked(call, now)
+        self.journal.follow(event)
         if isinstance(event, SessionSeen):
             self._scene.kin.born(event.session, event.parent)
         elif isinstance(event, SessionGone):
@@ -112,7 +118,7 @@ class CallRules(Quiet):
         self.journal.keep(_reach(settings.calls))
         self._decisions.locale = settings.locale
         if settings.preset is not self._settings.preset:
-            self._rules = [make(self._scene) for make in RULES[settings.preset]]
+            self._adopt(settings.preset)
         self._settings = settings
 
     # --- questions ---------------------------------------------------------------------------
@@ -125,9 +131,8 @@ class CallRules(Quiet):
 
     def count(self, key: CallKey, now: float) -> int:
         """How many calls with this key count at present."""
-        for rule in self._rules:
-            if isinstance(rule, RepeatCall):
-                return rule.count(key, now)
+        if self._repeats is not None:
+            return self._repeats.count(key, now)
         line = self.journal.lines.get(key)
         return line.asked if line is not None else 0
 
@@ -150,6 +155,13 @@ class CallRules(Quiet):
 
     # --- inside ------------------------------------------------------------------------------
 
+    def _adopt(self, preset: Preset) -> None:
+        """Put the rules of ``preset`` in force, each where it has something to say."""
+        self._rules = [make(self._scene) for make in RULES[preset]]
+        self._asking = [rule for rule in self._rules if type(rule).asked is not Plain.asked]
+        self._ending = [rule for rule in self._rules if type(rule).ended is not Plain.ended]
+        self._repeats = next((rule for rule in self._rules if isinstance(rule, RepeatCall)), None)
+
     def _asked(self, call: Call, now: float) -> Iterator[Finding]:
         if self._exempt(call):
             return
@@ -157,13 +169,13 @@ class CallRules(Quiet):
             self.journal.forget(call)
             for rule in self._rules:
                 rule.forget(call.key)
-        for rule in self._rules:
+        for rule in self._asking:
             yield from rule.asked(call, now)
 
     def _ended(self, call: Call, now: float) -> Iterator[Finding]:
         if self._exempt(call):
             return
-        for rule in self._rules:
+        for rule in self._ending:
             yield from rule.ended(call, now)
 
     def _exempt(self, call: Call) -> bool:

@@ -38,14 +38,16 @@ def period(calls: Sequence[Call], longest: int, repeats: int, same: Same) -> tup
     The extent is the number of calls that go round, at least ``repeats`` rounds; (0, 0) if none do.
     """
     count = len(calls)
+    backwards = calls[-2::-1]
     for length in range(2, longest + 1):
         if length * repeats > count:
             break
         # The pair with the latest call comes last: its end is open, and it costs most to compare.
-        at = count - length - 2
-        while at >= 0 and same(calls[at], calls[at + length]):
-            at -= 1
-        extent = count - at - 1
+        extent = length + 1
+        for later, earlier in zip(backwards, backwards[length:], strict=False):
+            if not same(earlier, later):
+                break
+            extent += 1
         if extent >= length * repeats and same(calls[-length - 1], calls[-1]):
             block = calls[-length:]
             if len({one.key for one in block}) == 1 or all(same(block[0], other) for other in block[1:]):
@@ -57,7 +59,8 @@ def period(calls: Sequence[Call], longest: int, repeats: int, same: Same) -> tup
 
 def rotation(names: Sequence[str]) -> str:
     """Identity of a round, wherever one enters it."""
-    turned = min([*names[at:], *names[:at]] for at in range(len(names)))
+    least = min(names)
+    turned = min([*names[at:], *names[:at]] for at, name in enumerate(names) if name == least)
     return digest("\n".join(turned).encode())
 
 
@@ -100,11 +103,9 @@ class OutcomeCycle(Plain):
         longest, repeats = settings.max_cycle_length, settings.cycle_repeats
         if self.scene.journal.row_length >= longest:
             return
-        calls = [
-            one
-            for one in tail(self.scene.journal.recent, longest * repeats + longest)
-            if one is call or (one.proves and one.turn == call.turn)
-        ]
+        turn, considered = call.turn, islice(reversed(self.scene.journal.recent), longest * (repeats + 1))
+        calls = [one for one in considered if one.turn == turn and (one.proves or one is call)]
+        calls.reverse()
         # After a recovery the old rounds count again once one was gone through anew.
         fresh = self.scene.journal.since_resume
         again = self.scene.journal.line(call.key).asked >= repeats
@@ -193,9 +194,9 @@ def _same_key(one: Call, other: Call) -> bool:
 
 def _same_outcome(one: Call, other: Call) -> bool:
     """Equal calls with equal outcomes; an outcome not known yet counts as unchanged."""
-    if one.key != other.key:
-        return False
-    return not one.complete or not other.complete or one.token == other.token
+    if (token := one.token) and (another := other.token):
+        return token == another
+    return one.key == other.key
 
 
 def _rounds(block: Sequence[Call], repeats: int) -> int:

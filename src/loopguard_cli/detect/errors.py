@@ -11,6 +11,7 @@ many of one tool, if the errors are equal once masked, abort the turn.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect import masking
@@ -21,6 +22,9 @@ from loopguard_cli.detect.rule import Plain, Scene
 
 SAYING = 12
 """Letters of an error that says something; shorter ones ("exit code 1") say nothing in common."""
+
+HEAD = 200
+"""Characters at the beginning of an error that are looked at for what it says."""
 
 NUDGE_EXTRA, HARD_EXTRA = 1, 2
 """Rounds beyond the threshold at which an error is a nudge, and at which equal errors of one tool
@@ -100,10 +104,10 @@ class RoundError(Plain):
         if len(row) > KEPT:
             del row[1]
         limit = self.scene.settings.error_threshold
-        if len(row) < limit + NUDGE_EXTRA or not _says_something(call):
+        if len(row) < limit + NUDGE_EXTRA or not _says_something((call.output or "")[:HEAD]):
             return
-        equal = all(one.tool == call.tool and one.raw == call.raw for one in row)
-        one_tool = equal or all(one.tool == call.tool for one in row)
+        one_tool = len({one.tool for one in row}) == 1
+        equal = one_tool and len({one.raw for one in row}) == 1
         hard = len(row) >= (limit + HARD_EXTRA if equal else VARIED * limit) and one_tool
         yield self.scene.finding(
             "repeat-error",
@@ -132,5 +136,6 @@ def _gauge(row: list[Call], limit: int) -> Iterable[Gauge]:
         yield Gauge(rule="repeat-error", used=len(row), limit=limit, tool=row[-1].tool)
 
 
-def _says_something(call: Call) -> bool:
-    return sum(map(len, masking.words((call.output or "")[:200]))) >= SAYING
+@lru_cache(maxsize=64)
+def _says_something(text: str) -> bool:
+    return sum(map(len, masking.words(text))) >= SAYING

@@ -60,8 +60,10 @@ class OutcomeFrequency(Plain):
         if line.degree is not Sameness.EQUAL:
             # An answer that is all time and numbers (a clock's) says nothing by being alike.
             return
-        past = self.scene.journal.unchanged(call)
         latest = tail(self.scene.journal.recent, settings.frequency_window)
+        if len([one for one in latest if one.key == call.key]) < limit:
+            return
+        past = self.scene.journal.unchanged(call)
         since = latest[0].asked_seq
         same = [one for one in past if one.asked_seq >= since]
         if _rounds(same) + 1 < limit:

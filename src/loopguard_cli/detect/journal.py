@@ -79,7 +79,7 @@ OUTCOMES_KEPT = 2
 
 
 class Journal:
-    """All calls of a session, fed by `apply`."""
+    """All calls of a session, fed by `apply`, `hear` and `follow`."""
 
     def __init__(self, recent: int = RECENT) -> None:
         self.recent: deque[Call] = deque(maxlen=max(recent, RECENT))
@@ -110,33 +110,42 @@ class Journal:
 
     # --- feeding -----------------------------------------------------------------------------
 
-    def apply(self, event: Event, seq: int, now: float) -> Iterator[tuple[bool, Call]]:
-        """Take an event in; yields ``(ended, call)`` for a call that is new (False) or ended (True)."""
+    def apply(
+        self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float
+    ) -> Iterator[tuple[bool, Call]]:
+        """Take a call's event in; yields ``(ended, call)`` for one that is new (False) or ended (True)."""
+        if not isinstance(event, ToolFinished):
+            if event.call not in self.open:
+                yield False, self._asked(Call(event, seq, now))
+            return
+        call = self.open.pop(event.call, None)
+        if event.refused:
+            if call is not None:
+                self._withdraw(call)
+            return
+        if call is None:
+            call = self._asked(Call(event, seq, now))
+            self.open.pop(call.id, None)
+            yield False, call
+        call.end(event, seq, now)
+        self._ended(call)
+        yield True, call
+
+    def hear(self, event: TextDelta | TextSnapshot) -> None:
+        """The assistant wrote something."""
+        self._said.add(event)
+
+    def follow(self, event: Event) -> None:
+        """Take in what happens beside the calls."""
         match event:
-            case ToolAsked() | ToolStarted():
-                if event.call not in self.open:
-                    yield False, self._asked(Call(event, seq, now))
-            case ToolFinished():
-                call = self.open.pop(event.call, None)
-                if event.refused:
-                    if call is not None:
-                        self._withdraw(call)
-                    return
-                if call is None:
-                    call = self._asked(Call(event, seq, now))
-                    self.open.pop(call.id, None)
-                    yield False, call
-                call.end(event, seq, now)
-                self._ended(call)
-                yield True, call
             case UserSpoke(origin=Origin.PERSON):
                 self.open.clear()
                 self.row.clear()
                 self.epoch += 1
                 self.changes += 1
                 self.turn += 1
-            case TextDelta() | TextSnapshot():
-                self._said.add(event)
+            case TextSnapshot():
+                self.hear(event)
             case StatusChanged(status=Status.IDLE):
                 self.open.clear()
             case UsageReported():

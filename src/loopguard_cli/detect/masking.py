@@ -21,7 +21,7 @@ _VOLATILE = re.compile(
     r"|(?P<hex>\b[0-9a-fA-F]{7,64}\b)"
 )
 _DIGITS = re.compile(r"\d+")
-_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+_DECIMALS = b"0123456789"
 _WORD = re.compile(r"[A-Za-z_]{2,}")
 
 
@@ -36,15 +36,22 @@ def _masked(line: str) -> str:
     return _VOLATILE.sub(_class, line)
 
 
-def without_digits(text: str) -> str:
-    return text.translate(_NO_DIGITS)
+def without_digits(text: str) -> bytes:
+    """``text`` in UTF-8 without its ASCII digits, to be compared."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _DECIMALS)
 
 
 def mask_error(text: str, tool: str = "") -> str:
     """The head of an error without volatile parts, numbers, the tool's name and the form of white space."""
     if len(tool) >= NAME:
         text = text.replace(tool, "<tool>")
-    return " ".join(filter(None, map(_error_line, text[:MASKED].split("\n"))))
+    return _error_head(text[:MASKED])
+
+
+@lru_cache(maxsize=64)
+def _error_head(head: str) -> str:
+    """What varies in repeated errors mostly stands further down, or in a single line."""
+    return " ".join(filter(None, map(_error_line, head.split("\n"))))
 
 
 @lru_cache(maxsize=1_024)
@@ -54,11 +61,16 @@ def _error_line(line: str) -> str:
 
 def of_one_class(one: str, other: str) -> bool:
     """Both are wholly volatile, and of the same class: two times, two ids."""
-    first = _VOLATILE.fullmatch(one)
-    if first is None or _class(first) == one:
-        return False
-    second = _VOLATILE.fullmatch(other)
-    return second is not None and _class(first) == _class(second)
+    of_first = _class_of(one)
+    return of_first != "" and of_first == _class_of(other)
+
+
+@lru_cache(maxsize=1_024)
+def _class_of(text: str) -> str:
+    """What ``text`` wholly is, where that is volatile; else empty."""
+    match = _VOLATILE.fullmatch(text)
+    found = _class(match) if match is not None else text
+    return found if found != text else ""
 
 
 def words(text: str) -> list[str]:

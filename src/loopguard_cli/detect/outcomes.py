@@ -64,10 +64,18 @@ def reads_as_failure(text: str, *, shell: bool, changes: bool) -> bool:
     that was to change something (``changes``) fails with any complaint, others with their first word.
     """
     if shell:
-        return _EXIT.search(text[:ANSWER]) is not None or _EXIT.search(text[-ANSWER:]) is not None
+        return _tells_status(text[:ANSWER]) or (len(text) > ANSWER and _tells_status(text[-ANSWER:]))
     if len(text) > 2 * ANSWER:
         return False
     return _ERROR_HEAD.match(text) is not None or (changes and _COMPLAINT.search(text) is not None)
+
+
+def _tells_status(text: str) -> bool:
+    if text.isascii():  # in others, ever more letters pass for an "i"
+        plain = text.lower()
+        if "exit" not in plain and "failed" not in plain and "returned" not in plain:
+            return False
+    return _EXIT.search(text) is not None
 
 
 def raw_digest(event: ToolFinished) -> str:

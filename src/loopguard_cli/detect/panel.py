@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loopguard_cli.core.events import Event
@@ -27,14 +27,17 @@ class DetectorPanel:
         self._detectors = self._assemble()
 
     def observe(self, event: Event, seq: int, now: float) -> Sequence[Finding]:
-        return self._gather(lambda detector: detector.observe(event, seq, now))
+        found: list[Finding] = []
+        for detector in self._detectors:
+            found += detector.observe(event, seq, now)
+        return found
 
     def deadline(self) -> float | None:
         times = [detector.deadline() for detector in self._detectors]
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> Sequence[Finding]:
-        return self._gather(lambda detector: detector.tick(now))
+        return [finding for detector in self._detectors for finding in detector.tick(now)]
 
     def call_blocked(self, call: CallId, now: float) -> None:
         self._calls.refused(call)
@@ -78,12 +81,6 @@ class DetectorPanel:
     def _assemble(self) -> list[Detector]:
         families = (family(self._session, self._settings) for family in (*TEXT_FAMILIES, pace))
         return [self._calls, *(detector for detector in families if detector is not None)]
-
-    def _gather(self, ask: Callable[[Detector], Any]) -> list[Finding]:
-        found: list[Finding] = []
-        for detector in self._detectors:
-            found.extend(ask(detector))
-        return found
 
 
 class Panels:

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
-from loopguard_cli.detect.journal import PATIENCE
+from loopguard_cli.detect.journal import PATIENCE, Line
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.waiting import is_waiting
@@ -62,19 +62,18 @@ class Unchanged(Plain):
             limit = max(limit, MOVES)
         elif call.kind is Kind.DELEGATE:
             limit = max(limit, SAMPLES)
-        same, repeats = self._same(call)
-        row = _recent([past for past in scene.journal.row if past is not call], call)
-        in_row = bool(row) and scene.journal.row_length >= limit
+        same, repeats = self._same(call, line)
+        in_row = scene.journal.row_length >= limit and self._follows(call)
         if in_row and repeats >= limit - 1:
             yield self._refusal(call, same, repeats + 1, limit, now)
         elif in_row and call.kind is Kind.EDIT:
-            yield self._refusal(call, row, scene.journal.row_length, limit, now)
+            yield self._refusal(call, self._row(call), scene.journal.row_length, limit, now)
         elif repeats >= limit and all(past.failed for past in same):
             yield self._refusal(call, same, repeats + 1, limit + 1, now)
         elif same and self._still_refused(call):
             yield self._refusal(call, same, repeats + 1, 0, now)
         else:
-            yield from self._alike(call, row, now)
+            yield from self._alike(call, self._row(call), now)
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.complete and self.scene.journal.line(call.key).unchanged == 1:
@@ -99,11 +98,20 @@ class Unchanged(Plain):
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _same(self, call: Call) -> tuple[list[Call], int]:
+    def _follows(self, call: Call) -> bool:
+        """Equal calls stood just before ``call``."""
+        row = self.scene.journal.row
+        return len(row) > 1 and call.asked_at - row[-2].ended_at <= PATIENCE
+
+    def _row(self, call: Call) -> list[Call]:
+        """These calls, oldest first, as far as no long pause stood between them."""
+        return _recent(self.scene.journal.row[:-1], call)
+
+    def _same(self, call: Call, line: Line) -> tuple[list[Call], int]:
         """Earlier calls with this key between which, and since which, nothing changed; how many."""
         journal = self.scene.journal
         past = journal.unchanged(call)
-        count = journal.line(call.key).repeats if past else 0
+        count = line.repeats if past else 0
         pending = [one for one in journal.open.values() if one.key == call.key and one is not call]
         if call.kind is Kind.READ:
             together = sum(one.round == call.round for one in past) + len(pending)

@@ -16,15 +16,16 @@ one before with a copy of itself added is a growing one: four in a row.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, takewhile
 
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
-from loopguard_cli.detect.cycles import tail
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.resemblance import counted_on, is_variation
-from loopguard_cli.detect.rule import Plain
+from loopguard_cli.detect.rule import Plain, Scene
 from loopguard_cli.detect.shapes import Shape
 from loopguard_cli.detect.tools import Kind
 
@@ -43,6 +44,9 @@ AFTER_NUDGE = 2
 KNOWN_SHARE = 0.6
 """Of the words of a call that were said before, from which on it says hardly anything new."""
 
+KNOWN = 8
+"""Pairs of different outcomes that are known again: as many as the longest round has."""
+
 TELLING = 40
 """Characters of an outcome that is more than a word about success."""
 
@@ -52,26 +56,29 @@ _NOT_ASKING = (Kind.EDIT, Kind.NOTE, Kind.WAIT, Kind.MOVE, Kind.DELEGATE)
 class SameOutcome(Plain):
     """Varying calls, one outcome."""
 
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._different: deque[tuple[str, str]] = deque(maxlen=KNOWN)
+        """Pairs of outcomes that do not agree."""
+
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         journal = self.scene.journal
         if call.kind in _NOT_ASKING or journal.since_resume < 2 or journal.row_length >= VARIATIONS:
             # Equal calls in a row are `detect.unchanged`'s matter.
             return
-        past = [
+        past = (
             one
-            for one in tail(journal.recent, CONSIDERED)[:-1]
+            for one in islice(reversed(journal.recent), 1, CONSIDERED)
             if one.kind is not Kind.NOTE and one.turn == call.turn
-        ]
+        )
         if call.kind is Kind.IDLE:
             yield from self._idle(call, past, now)
             return
-        if len(past) < VARIATIONS - 1 or past[-1].tool != call.tool or past[-1].pending:
-            return
-        run = _run(past, call)
-        if len(run) < VARIATIONS - 1:
+        run = self._run(past, call)
+        if len(run) < VARIATIONS - 1 or run[-1].pending:
             return
         # What writes and says no more than "ok" tells by its arguments alone whether it goes on.
-        terse = call.writes and past[-1].size < TELLING
+        terse = call.writes and run[-1].size < TELLING
         varied = [*_while(run, call, _asks_the_same if terse else is_variation), call]
         if len(varied) >= VARIATIONS and len({one.key for one in varied}) > 1:
             yield self._found(call, varied, now, VARIATIONS)
@@ -81,7 +88,7 @@ class SameOutcome(Plain):
         if len(steady) < RETURNING or distinct < 2:
             return
         acts = any(one.kind is Kind.ACT for one in steady)
-        if acts and past[-1].size < TELLING:
+        if acts and run[-1].size < TELLING:
             # "ok" is what most acts bring.
             return
         if not acts and distinct <= len(steady) - 2:
@@ -89,12 +96,34 @@ class SameOutcome(Plain):
         elif _says_nothing_new(steady):
             yield self._found(call, steady, now, REWORDED)
 
-    def _idle(self, call: Call, past: Sequence[Call], now: float) -> Iterable[Finding]:
-        idle = [call]
-        for one in reversed(past):
-            if one.kind is not Kind.IDLE:
+    def _run(self, past: Iterable[Call], call: Call) -> list[Call]:
+        """The latest calls, without interruption, of one tool, whose outcomes agree.
+
+        ``past`` has the newest first, the answer the oldest.
+        """
+        found: list[Call] = []
+        for one in past:
+            if not one.complete or one.tool != call.tool or one.kind in _NOT_ASKING:
                 break
-            idle.insert(0, one)
+            if found and one.raw != found[-1].raw and not self._agree(found[-1], one):
+                break
+            found.append(one)
+        found.reverse()
+        return found
+
+    def _agree(self, one: Call, other: Call) -> bool:
+        """Their outcomes differ in numbers at most. In a round the same pairs come again and again."""
+        outcomes = (one.raw, other.raw)
+        if outcomes in self._different:
+            return False
+        if one.sameness(other) >= Sameness.ALIKE:
+            return True
+        self._different.append(outcomes)
+        return False
+
+    def _idle(self, call: Call, past: Iterable[Call], now: float) -> Iterable[Finding]:
+        idle = [*takewhile(lambda one: one.kind is Kind.IDLE, past)]
+        idle = [*reversed(idle), call]
         if len(idle) >= VARIATIONS and len({one.key for one in idle}) > 1:
             yield self._found(call, idle, now, VARIATIONS)
 
@@ -119,9 +148,8 @@ class GrowingCall(Plain):
     """A call that is repeated inside itself."""
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        past = tail(self.scene.journal.recent, CONSIDERED)
         grown = [call]
-        for one in reversed(past[:-1]):
+        for one in islice(reversed(self.scene.journal.recent), 1, CONSIDERED):
             if one.turn != call.turn or one.tool != call.tool or not _may_grow(one, grown[0]):
                 break
             if not _grew(one.shape, grown[0].shape):
@@ -144,19 +172,6 @@ def _asks_the_same(one: Call, other: Call) -> bool:
     return one.tool == other.tool and one.question == other.question
 
 
-def _run(past: Sequence[Call], call: Call) -> list[Call]:
-    """The latest calls, without interruption, of one tool, whose outcomes agree."""
-    found: list[Call] = []
-    for one in reversed(past):
-        if not one.complete or one.tool != call.tool or one.kind in _NOT_ASKING:
-            break
-        if found and found[-1].sameness(one) < Sameness.ALIKE:
-            break
-        found.append(one)
-    found.reverse()
-    return found
-
-
 def _while(run: Sequence[Call], call: Call, same: Callable[[Call, Call], bool]) -> list[Call]:
     """The end of ``run`` that resembles ``call``; where numbers vary, with steady outcomes."""
     found: list[Call] = []
@@ -165,6 +180,7 @@ def _while(run: Sequence[Call], call: Call, same: Callable[[Call, Call], bool]) 
             break
         if (
             found
+            and one.raw != found[-1].raw
             and counted_on(one, found[-1])
             and found[-1].sameness(one, Sameness.STEADY) < Sameness.STEADY
         ):

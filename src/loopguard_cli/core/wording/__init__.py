@@ -31,14 +31,10 @@ class _Facts(dict[str, object]):
 
 
 def _fill(template: str, finding: Finding) -> str:
-    facts: dict[str, object] = {
-        "count": finding.count,
-        "tool": finding.tool or "?",
-        "key": finding.key[:8],
-        **finding.facts,
-    }
-    plain = {k: f"{v:g}" if isinstance(v, float) else v for k, v in facts.items()}
-    return template.format_map(_Facts(plain))
+    facts = _Facts(count=finding.count, tool=finding.tool or "?", key=finding.key[:8])
+    for name, value in finding.facts.items():
+        facts[name] = f"{value:g}" if isinstance(value, float) else value
+    return template.format_map(facts)
 
 
 class Wording:
@@ -56,17 +52,14 @@ class Wording:
         """The finding in plain words: what repeated, how often, under which threshold, at what cost."""
         templates: dict[str, str] = self._texts.RULES
         said = _fill(templates.get(finding.rule, self._text("ANY_RULE")), finding)
-        cost = finding.cost
-        spent = [
-            self._text(name).format(value)
-            for name, value in (
-                ("COST_CALLS", cost.calls),
-                ("COST_TOKENS", cost.tokens),
-                ("COST_SECONDS", round(cost.seconds)),
-            )
-            if value
-        ]
-        return f"{said} {self._text('COST').format(', '.join(spent))}" if spent else said
+        cost, spent = finding.cost, []
+        if cost.calls:
+            spent.append(self._texts.COST_CALLS.format(cost.calls))
+        if cost.tokens:
+            spent.append(self._texts.COST_TOKENS.format(cost.tokens))
+        if seconds := round(cost.seconds):
+            spent.append(self._texts.COST_SECONDS.format(seconds))
+        return f"{said} {self._texts.COST.format(', '.join(spent))}" if spent else said
 
     def blocked(self, finding: Finding) -> str:
         """What the model reads in place of the refused call's result."""
@@ -126,6 +119,10 @@ class Wording:
     def unguarded(self, agent: str) -> str:
         return self._text("UNGUARDED").format(agent)
 
+    def bypassed(self, agent: str, reason: str) -> str:
+        """The agent works, and does not ask the guard."""
+        return self._text("BYPASSED").format(agent, reason)
+
     def guarded_again(self, agent: str) -> str:
         return self._text("GUARDED_AGAIN").format(agent)
 
@@ -153,6 +150,10 @@ class Wording:
     def silent(self, agent: str, reason: str) -> str:
         """The agent has started and is not reached."""
         return self._text("SILENT").format(agent, reason)
+
+    def fails_open(self, agent: str) -> str:
+        """The person wants unanswered calls refused, and this agent cannot be told so."""
+        return self._text("FAILS_OPEN").format(agent)
 
     def spoke_late(self, agent: str) -> str:
         return self._text("SPOKE_LATE").format(agent)
