@@ -299,7 +299,8 @@ class World:
 
     def check_survivors(self, timeout: float = 5.0) -> None:
         """Fails if anything is still there after ``timeout`` seconds, in which it may go by itself."""
-        left = psutil.wait_procs(self.processes(), timeout=timeout)[1]
+        waited = psutil.wait_procs(self.processes(), timeout=timeout)[1]
+        left = [process for process in waited if self._is_ours(process)]  # and not one that nobody reaps
         assert not left, f"survived the run: {[_cmdline(process) for process in left]}"
 
     def named(self, name: str) -> list[psutil.Process]:

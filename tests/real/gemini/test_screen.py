@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.real.gemini.world import ACHIEVED, BLOCKED, CUT_OFF, TASK, WAITING, GeminiWorld, enter, run, trace
+from tests.real.gemini.world import (
+    ACHIEVED,
+    BLOCKED,
+    CUT_OFF,
+    TASK,
+    WAITING,
+    GeminiWorld,
+    enter,
+    leave,
+    run,
+    trace,
+)
 
 from loopguard_cli.testing.exchange import End
 from loopguard_cli.testing.script import Hold, Say, reply, say, turn
@@ -103,6 +114,5 @@ def test_when_the_person_presses_escape_nothing_more_is_sent(world: GeminiWorld)
 
 def test_the_person_leaves_and_nothing_stays_behind(world: GeminiWorld) -> None:
     with world.tui() as tui:
-        tui.send("\x03\x03")
-        assert tui.wait() == 0
+        assert leave(tui) == 0
     world.check_survivors()

@@ -14,6 +14,8 @@ CUT_OFF = r"^\[ANTI-LOOP STREAM\]"
 WAITING = "The build is still running and I will wait for it. "
 TASK = "Do the task."
 ACHIEVED = "I ran the suite.\n[goal:evidence] 12 of 12 tests pass in the present state\n[goal:complete]"
+LEAVING = 5
+"""Attempts to leave, on a busy machine."""
 BLOCKED = "I cannot go on: the repository asks for a password that only the user knows.\n[goal:blocked]"
 
 
@@ -43,6 +45,18 @@ def enter(terminal: Terminal, text: str) -> None:
         terminal.send("\r")
         with suppress(TimeoutError):
             terminal.wait_for(lambda screen: f"* {text}" not in screen, 1)
+
+
+def leave(terminal: Terminal) -> int:
+    """Press ^C twice: within a second by the agent's clock, which may take more than one attempt."""
+    for _ in range(LEAVING):
+        terminal.send("\x03")
+        with suppress(TimeoutError):
+            terminal.wait_for("Press Ctrl+C again to exit", 5)
+        terminal.send("\x03")
+        with suppress(TimeoutError):
+            return terminal.wait(timeout=10)
+    raise TimeoutError(f"did not end\n{terminal.text}")
 
 
 def run(command: str) -> Call:

@@ -24,7 +24,15 @@ from __future__ import annotations
 from loopguard_cli.agents.base.adapter import Adapter, Auditing, Opened
 from loopguard_cli.agents.base.bridged import Hello, Holding, Pong, Sync
 from loopguard_cli.agents.base.hooked import Considering, Following, HookCall, Hooked
-from loopguard_cli.agents.base.launching import BridgeAddress, Form, LaunchPlan, Mirror, Setup, Streams
+from loopguard_cli.agents.base.launching import (
+    BridgeAddress,
+    Form,
+    Hook,
+    LaunchPlan,
+    Mirror,
+    Setup,
+    Streams,
+)
 from loopguard_cli.agents.base.orders import (
     CHILD,
     Answer,
@@ -59,6 +67,7 @@ __all__ = [
     "Form",
     "Hello",
     "Holding",
+    "Hook",
     "HookCall",
     "HookReply",
     "Hooked",

@@ -63,6 +63,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     tool_program: ToolProgram | None = None
     """Serves ``tools`` over MCP, for agents that take them no other way."""
     terminal: TerminalSettings = TerminalSettings()
+    fail_closed: bool = False
+    """Calls that we do not answer are to be refused."""
     events: str = ""
     """In which format the agent prints its events on standard output, if it does."""
 
@@ -81,6 +83,15 @@ class Mirror(msgspec.Struct, frozen=True, kw_only=True):
     """Folders in it that are mirrored themselves, so that ours can lie inside."""
     written: tuple[str, ...] = ()
     """Files that are linked even before they exist: what the agent writes is the person's at once."""
+
+
+class Hook(msgspec.Struct, frozen=True, kw_only=True):
+    """How the agent calls one hook."""
+
+    events: tuple[str, ...] = ()
+    """What its input may name as the event (``hook_event_name``); empty: anything."""
+    client: bool = False
+    """By the shell client; else over HTTP."""
 
 
 class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +114,8 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     not read at all). None: it is read to its end, however long that takes."""
     files: dict[str, bytes] = {}
     """Written into the run's private folder (`BridgeAddress.folder`) before the start, by relative name."""
+    hooks: dict[str, Hook] = {}
+    """Which hooks of ours the agent calls, by the name behind the address; others are refused. Empty: any."""
     mirrors: tuple[Mirror, ...] = ()
     """Made there first; ``files`` may lie inside."""
     bridged: bool = True

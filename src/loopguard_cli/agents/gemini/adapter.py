@@ -96,6 +96,7 @@ class Gemini(Steered[Turns]):
         self._pieces: Recent[int, SessionId] = Recent(QUESTIONS)
         """Calls of the hook behind a piece of text that wait for what the piece brings about."""
         self._gated: Recent[RequestId, CallId] = Recent(QUESTIONS)
+        self._slashes = {command.name for command in setup.commands}
         self._commands: Recent[RequestId, int] = Recent(QUESTIONS)
         self._aside = Aside()
         self._tail = b""
@@ -122,6 +123,7 @@ class Gemini(Steered[Turns]):
             form=asked.form,
             environment=environment,
             streams=Streams.TERMINAL if self._screen else Streams.INHERITED,
+            hooks=extension.CALLED,
             mirrors=extension.mirrors(environ),
             files=extension.files(address, self._setup),
         )
@@ -189,9 +191,10 @@ class Gemini(Steered[Turns]):
                         yield StatusChanged(session=session, status=Status.IDLE)
 
     def _prompted(self, number: int, session: SessionId, text: str) -> Iterator[Part]:
-        mark, _, rest = text.partition(" ")
-        name, _, arguments = rest.partition(" ")
-        if mark == extension.COMMAND:
+        # What is typed before the agent has read its commands reaches the model as it was typed.
+        marked = text.removeprefix(f"{extension.COMMAND} ")
+        name, _, arguments = marked.removeprefix("/").partition(" ")
+        if text.startswith((extension.COMMAND, "/")) and name in self._slashes:
             operation, given = slash(name, arguments.strip())
             request = RequestId(f"slash.{number}")
             self._commands[request] = number
@@ -234,24 +237,32 @@ class Gemini(Steered[Turns]):
     def printed(self, data: bytes) -> Answer:
         seen = self._tail + data
         self._tail = seen[-len(_CANCELLED) + 1 :]
+        self._turns.composer.printed(data)
         return answer(self._turns.stopped()) if _CANCELLED in seen else Answer()
 
     def keyed(self, data: bytes) -> Answer:
         if data in _CANCELS:
             self._turns.cancelled()
+        elif not data.startswith(b"\x1b"):  # a key, or what a terminal reports by itself
+            self._turns.composer.touched()
         return Answer()
 
     def paused(self) -> Answer:
-        return Answer()
+        return answer(self._turns.composer.paused())
 
     def still(self) -> Answer:
-        return answer(self._turns.quiet())
+        return answer(self._still())
+
+    def _still(self) -> Iterator[Part]:
+        yield from self._turns.composer.still()
+        yield from self._turns.quiet()
 
     def sized(self, _rows: int, _columns: int) -> Answer:
         return Answer()
 
     def missed(self, _count: int) -> Answer:
         self._tail = b""
+        self._turns.composer.missed()
         return Answer()
 
     # --- what we want from it ----------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from loopguard_cli import __version__
-from loopguard_cli.agents.base import BridgeAddress, Mirror, Setup
+from loopguard_cli.agents.base import BridgeAddress, Hook, Mirror, Setup
 from loopguard_cli.agents.tools import SlashCommand
 
 NAME = "loopguard"
@@ -28,6 +28,7 @@ HOOKS = (
     "SessionStart", "BeforeAgent", "BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "AfterAgent",
     "Notification", "SessionEnd",
 )  # fmt: skip
+CALLED = {name: Hook(events=(name,), client=True) for name in HOOKS}
 PATIENCE_MS = 7 * 24 * 3600 * 1000
 """For the hook at the end of a turn: it waits for what the turn goes on with."""
 ANSWER_MS = 30_000

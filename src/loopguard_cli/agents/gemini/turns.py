@@ -13,6 +13,7 @@ from loopguard_cli.agents.base import HookReply, Keys, Outgoing
 from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.gemini.calls import OpenCalls
+from loopguard_cli.agents.gemini.composer import Composer
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.effects import Abort, Prompt, Purpose, ReadSession
 from loopguard_cli.core.events import (
@@ -34,9 +35,6 @@ from loopguard_cli.core.ids import EffectId, MessageId, PartId, SessionId
 SESSIONS = 100
 INTERRUPTED = "loopguard interrupted this turn"
 _ESCAPE = b"\x1b"
-_PASTE = b"\x1b[200~%b\x1b[201~"
-_KEY_SECONDS = 0.5
-"""An Enter that comes sooner counts as pasted, and an Escape right before something as part of that."""
 
 Part = Outgoing | Event
 
@@ -82,6 +80,7 @@ class Turns:
         self._screen = screen
         self._sessions: Recent[SessionId, _Session] = Recent(SESSIONS)
         self._numbers = 0
+        self.composer = Composer()
         self.answering = False
         """A hook waits for our answer, or has just got a refusal: an abort goes by the next answer."""
 
@@ -90,6 +89,7 @@ class Turns:
     def prompted(self, session: SessionId, text: str) -> Iterator[Event]:
         state = self._of(session)
         ours, state.prompt = state.prompt, None
+        self.composer.taken()
         if ours is not None and _flat(ours.text) not in _flat(text):
             yield settled(ours, "another prompt came first")
             ours = None
@@ -165,7 +165,7 @@ class Turns:
             if state.settling:
                 state.settling = False
                 if state.prompt is not None:
-                    yield from _typed(state.prompt.text)
+                    yield from self.composer.put(state.prompt.text)
 
     def exited(self, code: int) -> Iterator[Event]:
         """The agent is gone. An error ends it with a status; what stops it otherwise is somebody."""
@@ -231,7 +231,7 @@ class Turns:
         elif self._screen:
             state.prompt = effect
             if not state.settling:
-                yield from _typed(effect.text)
+                yield from self.composer.put(effect.text)
         else:
             yield settled(effect, "the agent ends and takes no prompt any more")
 
@@ -288,12 +288,6 @@ class Turns:
 
 def settled(effect: Abort | Prompt, error: str = "") -> EffectSettled:
     return EffectSettled(session=effect.session, effect=effect.effect, ok=not error, error=error)
-
-
-def _typed(text: str) -> Iterator[Keys]:
-    plain = "".join(c for c in text if c.isprintable() or c in "\n\t")
-    yield Keys(data=_PASTE % plain.encode(), pause=_KEY_SECONDS)
-    yield Keys(data=b"\r", pause=_KEY_SECONDS)
 
 
 def _candidates(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
