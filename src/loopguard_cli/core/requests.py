@@ -25,19 +25,27 @@ INSPECTED = 8
 TYPED = ("status", "inspect", "on", "observe", "off", "reset")
 """What may follow ``/loop-guard``."""
 
+HOOK = "guard.hook"
+"""Something inside the agent, and not the agent, called a hook: ``{"hook": name}``. Never allowed."""
+
 Handler = Callable[["Hub", Asked, float], Iterator[Effect]]
 
 
 def answer(hub: Hub, asked: Asked, now: float) -> Iterator[Effect]:
     """Answer ``asked`` with exactly one `Respond`, preceded by what it brings about."""
     handler = _HANDLERS.get(asked.operation)
-    if handler is None:
+    if asked.operation == HOOK:
+        name = str(asked.arguments.get("hook", ""))
+        yield _changed(asked, accepted=False, detail=name)
+        yield _refusal(asked, hub.wording.forged(name))
+        yield _no(asked, "not_allowed", hub.wording.forged(name))
+    elif handler is None:
         name = asked.operation.rpartition(".")[2]
         yield _no(asked, "unknown_operation", hub.wording.unknown(name, ", ".join(TYPED)))
     elif not may(asked.surface, asked.operation):
         text = hub.wording.refused(asked.operation)
         yield _changed(asked, accepted=False)
-        yield Tell(session=asked.session, level=Level.WARNING, topic="guard.refused", text=text)
+        yield _refusal(asked, text)
         yield _no(asked, "not_allowed", text)
     else:
         yield from handler(hub, asked, now)
@@ -215,6 +223,10 @@ def _changed(asked: Asked, *, accepted: bool = True, detail: str = "", key: str 
         key=key,
     )
     return Record(session=asked.session, record=record, sync=not accepted)
+
+
+def _refusal(asked: Asked, text: str) -> Tell:
+    return Tell(session=asked.session, level=Level.WARNING, topic="guard.refused", text=text)
 
 
 def _yes(asked: Asked, text: str, **data: Any) -> Respond:

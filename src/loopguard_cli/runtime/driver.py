@@ -243,6 +243,8 @@ class Run:
         self._terminal.remember()
         process = self._process = start(launch, environ, self._adapter, self._channels, self._post)
         self._signals.attend(process)
+        if self._hooks is not None:
+            self._hooks.launched(process.child.pid, launch.hooks)
         child = process.child
         if self._channels.console is not None:
             self._notices.write = self._channels.console.say

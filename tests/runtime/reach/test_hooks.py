@@ -20,7 +20,7 @@ from loopguard_cli.runtime.reach.hooks import HookServer
 
 
 class Agent:
-    """Answers hooks named ``echo`` at once; others wait until `reply` is called."""
+    """Answers hooks at once; one named ``wait`` waits until `reply` is called."""
 
     def __init__(self) -> None:
         self.calls: list[HookCall] = []
@@ -31,7 +31,7 @@ class Agent:
     def called(self, call: HookCall) -> Answer:
         self.calls.append(call)
         self.called_or_gone.set()
-        if call.hook != "echo":
+        if call.hook == "wait":
             return Answer()
         return Answer(orders=(HookReply(call=call.call, body={"got": call.body}),))
 
@@ -221,7 +221,7 @@ def test_a_caller_that_leaves_is_noticed(served: Run) -> None:
 
 
 def test_without_a_supervisor_the_client_says_nothing(tmp_path: Path) -> None:
-    from loopguard_cli.runtime.reach.hook_pipes import command
+    from loopguard_cli.runtime.reach.hooks import command
 
     gone = subprocess.Popen(["true"])
     gone.wait()

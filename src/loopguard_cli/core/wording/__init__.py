@@ -129,6 +129,9 @@ class Wording:
     def refused(self, operation: str) -> str:
         return self._text("REFUSED").format(operation)
 
+    def forged(self, hook: str) -> str:
+        return self._text("FORGED").format(hook or "?")
+
     def changed(self, name: str, value: str) -> str:
         return self._text("CHANGED").format(name, value)
 

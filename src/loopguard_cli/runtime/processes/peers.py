@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import sys
 from typing import NamedTuple
 
 _SOL_LOCAL = 0
@@ -46,7 +47,14 @@ def descends(pid: int, ancestor: int) -> bool:
 
 def same_login_session(pid: int) -> bool:
     """Whether ``pid`` is in our POSIX session. The shell tools of agents begin sessions of their own."""
+    return 0 < session_of(pid) == session_of(0)
+
+
+def session_of(pid: int) -> int:
+    """The POSIX session of a process; 0 when it is gone, and where there are none."""
+    if sys.platform == "win32":
+        return 0
     try:
-        return os.getsid(pid) == os.getsid(0)
+        return os.getsid(pid)
     except OSError:
-        return False
+        return 0

@@ -9,6 +9,7 @@ import h11
 
 from loopguard_cli.agents.base import HookReply
 from loopguard_cli.runtime.reach import hooks
+from loopguard_cli.runtime.reach.hook_peers import Caller
 
 Server = hooks.HookServer
 
@@ -23,6 +24,7 @@ class Connection(asyncio.Protocol):
         self._target = ""
         self._body = bytearray()
         self._call = 0
+        self._who = Caller.GONE
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -40,16 +42,19 @@ class Connection(asyncio.Protocol):
 
     def reply(self, reply: HookReply) -> None:
         self._call = 0
-        self._send(200, hooks.body_of(reply))
+        self._send(403 if reply.code else 200, hooks.body_of(reply))
         self._next()
 
     def _advance(self) -> None:
         while True:
             event = self._http.next_event()
             if isinstance(event, h11.Request):
-                self._target = self._server.admits(event.target.decode(errors="replace"))
+                self._target = self._server.named(event.target.decode(errors="replace"))
                 if not self._target or event.method != b"POST":
                     self._refuse(404)
+                    return
+                if not self._let_in():
+                    self._refuse(403)
                     return
                 self._body.clear()
             elif isinstance(event, h11.Data):
@@ -63,6 +68,12 @@ class Connection(asyncio.Protocol):
                 if self._http.their_state is h11.MUST_CLOSE or isinstance(event, h11.ConnectionClosed):
                     self._close()
                 return
+
+    def _let_in(self) -> bool:
+        assert self._transport is not None
+        if self._who is not Caller.AGENT:
+            self._who = self._server.at_socket(self._transport.get_extra_info("socket"))
+        return self._server.admits(self._who, self._target, client=False)
 
     def _ask(self) -> None:
         body, self._body = bytes(self._body), bytearray()

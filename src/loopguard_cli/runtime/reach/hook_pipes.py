@@ -22,11 +22,6 @@ READ_BYTES = 256 << 10
 REQUEST_BYTES = 1000
 
 
-def command(folder: Path, pid: int) -> tuple[str, ...]:
-    """The client's command line, to which the name of the hook is appended."""
-    return ("/bin/sh", str(Path(__file__).with_name("hook.sh")), str(folder), str(pid))
-
-
 class HookPipes:
     """Waits for clients in ``folder``."""
 
@@ -58,13 +53,18 @@ class HookPipes:
             client, _, hook = line.decode(errors="replace").partition(" ")
             if client.isdigit() and hook:
                 with suppress(OSError):
-                    self._open.add(_Caller(self._server, self._folder / client, hook, self._open.discard))
+                    caller = _Caller(self._server, self._folder, int(client), hook, self._open.discard)
+                    self._open.add(caller)
+                    caller.begin()
 
 
 class _Caller:
     """One client."""
 
-    def __init__(self, server: Server, stem: Path, hook: str, gone: Callable[[_Caller], None]) -> None:
+    def __init__(
+        self, server: Server, folder: Path, client: int, hook: str, gone: Callable[[_Caller], None]
+    ) -> None:
+        stem = folder / str(client)
         flags = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
         self._server = server
         self._hook = hook
@@ -75,11 +75,16 @@ class _Caller:
         # The answer's pipe first: when its question has been read, the client lets go of its own end.
         self._answer = os.open(stem.with_suffix(".a"), os.O_WRONLY | flags)
         try:
+            # Looked at while it waits for us to open the second pipe, so it is as it was started.
+            self._who = server.at_pipe(client, self._answer, hook)
             self._question = os.open(stem.with_suffix(".q"), os.O_RDWR | flags)
         except OSError:
             os.close(self._answer)
             raise
         self._unsent = b""
+
+    def begin(self) -> None:
+        self._admitted = self._server.admits(self._who, self._hook, client=True)
         self._loop.add_reader(self._question, self._read)
 
     def reply(self, reply: HookReply) -> None:
@@ -109,6 +114,9 @@ class _Caller:
             self.close()
         elif end:
             self._end_question()
+            if not self._admitted:
+                self.reply(HookReply(call=0, code=1, text=hooks.NOT_OURS))
+                return
             # Readable only when the client is gone: it holds nothing but the reading end.
             self._loop.add_reader(self._answer, self._hung_up)
             number = self._server.called(self, self._hook, bytes(self._body))
