@@ -19,7 +19,7 @@ PATIENCE = 30.0
 KILLED = """
 import os, signal, sys
 from loopguard_cli.runtime.processes.lifeline import Lifeline
-line = Lifeline(int(sys.argv[1]))
+line = Lifeline(int(sys.argv[1]), *sys.argv[2:])
 print(line._process.pid, flush=True)
 sys.stdin.readline()
 os.kill(os.getpid(), signal.SIGKILL)
@@ -53,6 +53,29 @@ def test_the_whole_group_ends_with_a_supervisor_that_is_killed(group: subprocess
     assert supervisor.returncode == -signal.SIGKILL
     assert group.wait(PATIENCE) == -signal.SIGKILL
     assert not psutil.wait_procs([child], timeout=PATIENCE)[1]
+
+
+def test_what_an_agent_left_that_ended_at_once_ends_too() -> None:
+    """In a session of its own, and with nobody above it any more who leads to it."""
+    mark = f"MARK={os.getpid()}:{os.urandom(8).hex()}"
+    name, _, value = mark.partition("=")
+    script = "setsid sleep 1000 > /dev/null & echo $!"
+    agent = subprocess.Popen(
+        ("/bin/sh", "-c", script),
+        stdout=subprocess.PIPE,
+        process_group=0,
+        env={**os.environ, name: value},
+    )
+    left = child_of(agent)
+    agent.communicate()
+    supervisor = subprocess.Popen(
+        (sys.executable, "-c", KILLED, str(agent.pid), mark), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert supervisor.stdout
+    supervisor.stdout.readline()
+    assert left.is_running()
+    supervisor.communicate(b"\n")
+    assert not psutil.wait_procs([left], timeout=PATIENCE)[1]
 
 
 def test_a_group_that_is_let_go_lives_on(group: subprocess.Popen[bytes]) -> None:

@@ -18,11 +18,12 @@ _ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 class Lifeline:
     """Holds one process group, from its start to `let_go`."""
 
-    def __init__(self, group: int) -> None:
+    def __init__(self, group: int, mark: str = "") -> None:
+        """``mark``: what only the agent and what it started have in their environment (``NAME=value``)."""
         self._process: subprocess.Popen[bytes] | None = None
         with suppress(OSError):  # without it the agent is guarded all the same
             self._process = subprocess.Popen(
-                ("/bin/sh", str(_SCRIPT), str(group)),
+                ("/bin/sh", str(_SCRIPT), str(group), mark),
                 env=_ENVIRONMENT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,

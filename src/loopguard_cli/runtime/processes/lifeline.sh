@@ -1,6 +1,6 @@
 #!/bin/sh
-# lifeline.sh PID: ends the process group PID, which we drove, and what is below it, when the supervisor was
-# killed outright. The supervisor holds the other end of standard input. It says a word when the group is ours
+# lifeline.sh PID MARK: ends the process group PID, which we drove, what is below it, and what has MARK in its
+# environment, when the supervisor was killed outright. The supervisor holds the other end of standard input. It says a word when the group is ours
 # no longer; an end without that word means that nobody is left who could end what it drove.
 
 start_of() { ps -o lstart= -p "$1" 2>/dev/null | tr -s ' '; }
@@ -17,16 +17,27 @@ below() { # process numbers and starts of everything below PID; what an agent st
     }'
 }
 
+marked() { # an agent that ends with its input leaves nobody behind who leads to what it started
+  [ -n "$1" ] || return 0
+  if [ -r /proc/self/environ ]; then
+    grep -lsF "$1" /proc/[0-9]*/environ | cut -d / -f 3
+  else
+    ps -AEww -o pid= -o command= | grep -F "$1" | awk '{ print $1 }'
+  fi
+}
+
 started=$(start_of "$1")
 if read -r _; then exit 0; fi
 left=$(below "$1") # once: whoever loses its parent is not found again
 for signal in TERM KILL; do
   # A process with another start is a stranger with its number; without a leader the number cannot be one.
   now=$(start_of "$1")
-  [ -z "$now" ] || [ "$now" = "$started" ] || exit 0
-  kill -s "$signal" -- "-$1" 2>/dev/null
+  if [ -z "$now" ] || [ "$now" = "$started" ]; then kill -s "$signal" -- "-$1" 2>/dev/null; fi
   echo "$left" | while read -r pid start; do
     [ -n "$pid" ] && [ "$(start_of "$pid")" = "$start" ] && kill -s "$signal" "$pid" 2>/dev/null
+  done
+  for pid in $(marked "$2"); do
+    [ "$pid" = $$ ] || kill -s "$signal" "$pid" 2>/dev/null
   done
   sleep 2
 done

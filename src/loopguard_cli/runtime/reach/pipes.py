@@ -16,6 +16,7 @@ from typing import Any
 
 from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan, Relayed
 from loopguard_cli.core.events import Event, Unparsed
+from loopguard_cli.runtime.processes import tree
 from loopguard_cli.runtime.processes.child import Child
 from loopguard_cli.runtime.processes.lifeline import Lifeline
 from loopguard_cli.runtime.reach.pulse import after_its_output
@@ -50,7 +51,8 @@ class PipedChild(Child):
             stderr=subprocess.PIPE if plan.quiet else None,
             process_group=0,
         )
-        self._lifeline = Lifeline(self._process.pid)
+        mark = environment.get(tree.MARK, "")
+        self._lifeline = Lifeline(self._process.pid, f"{tree.MARK}={mark}" if mark else "")
         return self._process.pid
 
     def _ended(self, code: int) -> None:
