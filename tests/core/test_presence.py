@@ -46,6 +46,14 @@ def test_an_agent_that_goes_on_alone_is_told_of_aloud_and_so_is_its_return() -> 
     assert topics(desk.send(AgentConnected(agent="opencode", reconnected=True))) == ["agent.back"]
 
 
+def test_an_agent_that_works_without_asking_is_told_of_at_once() -> None:
+    desk = Desk()
+    effects = desk.send(HELLO, AgentDisconnected(reason="a tool ran unasked", bypassed=True))
+    assert topics(effects) == ["agent.lost"]
+    assert "a tool ran unasked" in of(effects, Tell)[0].text
+    assert desk.hub.deadline() is None
+
+
 def test_an_agent_that_never_said_hello_is_written_down_at_once() -> None:
     effects = Desk().send(AgentDisconnected(reason="no hello"))
     assert [r.record.connected for r in of(effects, Record)] == [False]  # type: ignore[union-attr]

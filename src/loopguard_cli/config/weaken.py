@@ -66,6 +66,7 @@ JUDGES: Mapping[str, _Judge] = {
     "guard.preset": _changed,
     "guard.locale": _never,
     "guard.hint": _lowered,
+    "guard.fail_closed": _lowered,
     "guard.rules": _rules,
     "guard.calls.repeat_threshold": _raised,
     "guard.calls.repeat_window_seconds": _lowered,

@@ -265,6 +265,8 @@ class AgentDisconnected(Event, frozen=True, kw_only=True, tag="agent_disconnecte
     """The connection is gone while the agent lives on; it runs unguarded until it reconnects."""
 
     reason: str = ""
+    bypassed: bool = False
+    """It works and does not ask us: no end and no new connection will explain that."""
 
 
 class AgentExited(Event, frozen=True, kw_only=True, tag="agent_exited"):

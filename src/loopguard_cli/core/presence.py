@@ -41,6 +41,11 @@ class Presence:
                     self._missed = False
                     text = wording.guarded_again(self.agent)
                     yield Tell(level=Level.SUCCESS, topic="agent.back", text=text)
+            case AgentDisconnected(bypassed=True):
+                self.connected, self._due, self._missed = False, None, True
+                yield Record(record=AgentSeen(connected=False, agent=self.agent, reason=event.reason))
+                text = wording.bypassed(self.agent, event.reason)
+                yield Tell(level=Level.ERROR, topic="agent.lost", text=text)
             case AgentDisconnected() if self.connected:
                 self.connected, self._reason, self._due = False, event.reason, now + PATIENCE_SECONDS
             case AgentDisconnected():

@@ -137,6 +137,8 @@ class GuardSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """The language of everything a person or the model reads from the guard."""
     hint: bool = True
     """A short text in the system prompt: do not repeat, report blockers."""
+    fail_closed: bool = False
+    """Refuse calls that loopguard cannot be asked about, where the agent can be told so; else they run."""
     rules: dict[str, RuleAction] = {}
     """Per rule, the strongest thing it may bring about (``call-frequency = "off"``)."""
     calls: CallSettings = CallSettings()
@@ -190,3 +192,5 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """System and compaction text."""
     screen: bool = False
     """A person watches; toasts are seen."""
+    closes: bool = False
+    """Without us nothing runs: it refuses calls if told so (``guard.fail_closed``), or ends with us."""

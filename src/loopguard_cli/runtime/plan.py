@@ -21,7 +21,7 @@ from loopguard_cli.runtime.reload import Reload
 from loopguard_cli.runtime.supervisor import Brain
 from loopguard_cli.runtime.telling.outside import Outside
 
-HELLO_SECONDS = 20.0
+HELLO_SECONDS = 10.0
 """Without a hello by then the agent counts as unguarded. OpenCode needs 1 to 7 s."""
 
 

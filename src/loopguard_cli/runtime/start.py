@@ -19,6 +19,7 @@ from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS, LOOP_GUARD, Tool
 from loopguard_cli.config.load import load_for
 from loopguard_cli.core.records import GoalRecord
 from loopguard_cli.core.settings import Mode, Permissions
+from loopguard_cli.core.wording import Wording
 from loopguard_cli.errors import AgentNotExecutable, AgentNotFound
 from loopguard_cli.runtime.assemble import make_hub
 from loopguard_cli.runtime.clock import Clock
@@ -87,6 +88,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
             (sys.executable, "-m", "loopguard_cli", "mcp"), mcp.environment(run_id, tool_word)
         ),
         terminal=settings.terminal,
+        fail_closed=settings.guard.fail_closed,
         events=options.events,
     )
     adapter = choose(setup, options.agent or ("stream" if options.events else ""), write)
@@ -94,6 +96,8 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         from loopguard_cli.runtime.transcribing import transcribed
 
         adapter = transcribed(adapter, setup, Path(transcript))
+    if settings.guard.fail_closed and not adapter.capabilities.closes:
+        write(Wording(settings.guard.locale).fails_open(adapter.name))
     clock = Clock()
     state = state_path(project, environ=environ)
     sockets = _sockets(run_id, environ)

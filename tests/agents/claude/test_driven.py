@@ -220,6 +220,12 @@ def test_what_is_not_known_is_refused_and_counted() -> None:
     assert [type(event) for event in played.asks("r1", "brand_new")] == [Unparsed]
     assert played.sent[-1]["response"]["subtype"] == "error"
     assert [type(event) for event in played.hears("brand_new")] == [Unparsed]
+    played.hears("stream_event", event={"type": "message_start", "message": {"id": "m1"}})
+    delta = {"type": "content_block_delta", "delta": {"type": "brand_new_delta", "brand_new": "x"}}
+    for event in ({"type": "brand_new"}, delta):
+        assert [type(event) for event in played.hears("stream_event", event=event)] == [Unparsed]
+    for event in ({"type": "ping"}, {"type": "content_block_delta", "delta": {"type": "signature_delta"}}):
+        assert played.hears("stream_event", event=event) == []
 
 
 # --- ends of turns ------------------------------------------------------------------------------

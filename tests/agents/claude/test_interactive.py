@@ -37,6 +37,7 @@ from loopguard_cli.core.events import (
     TextDelta,
     ToolAsked,
     ToolFinished,
+    Unparsed,
     UserSpoke,
 )
 from loopguard_cli.core.ids import EffectId, SessionId
@@ -123,9 +124,38 @@ def test_the_command_line_stays_and_a_plugin_is_added() -> None:
     (entry,) = hooks["PreToolUse"][0]["hooks"]
     assert entry["url"] == "http://127.0.0.1:9/word/PreToolUse"
     assert "onFailure" not in entry, "it fails open"
+    called_often = [
+        hook["type"]
+        for name, groups in hooks.items()
+        for hook in groups[0]["hooks"][:1]
+        if name != "SessionStart"
+    ]
+    assert set(called_often) == {"http"}, "no process is started for a call"
     assert [h["type"] for h in hooks["SessionStart"][0]["hooks"]] == ["command", "command"]
     assert b'"loopguard: set, show or steer' in plan.files["plugin/commands/goal.md"]
     assert not any("word" in word for word in plan.argv), "the word that lets in is in no command line"
+
+
+def test_unanswered_calls_are_refused_only_where_the_person_chose_that() -> None:
+    made = make(Setup(argv=("claude",), fail_closed=True))
+    hooks = json.loads(made.launch({}, ADDRESS).files["plugin/hooks/hooks.json"])["hooks"]
+    closed = [name for name, groups in hooks.items() if "onFailure" in str(groups)]
+    assert closed == ["PreToolUse"]
+    assert hooks["PreToolUse"][0]["hooks"][0]["onFailure"] == "block"
+
+
+def test_what_has_another_shape_is_counted_and_holds_nothing_up() -> None:
+    played = Played().started()
+    called = [
+        played.hook("PreToolUse", tool_name="Bash", tool={"id": "c1"}),
+        played.hook("PostToolUse", session_id="", tool_name="Bash"),
+    ]
+    played.writes({"type": "brand-new", "message": {"content": "What is this?"}})
+    played.writes({"type": "assistant", "message": {"content": [{"type": "text", "text": "Nameless."}]}})
+    assert [played.body(call) for call in called] == [None, None]
+    assert len(played.seen(Unparsed)) == 4
+    played.writes({"type": "ai-title", "title": "Something about the program"})
+    assert len(played.seen(Unparsed)) == 4
 
 
 def test_an_opening_stands_where_no_option_takes_it() -> None:

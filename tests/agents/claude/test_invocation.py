@@ -62,6 +62,8 @@ def test_what_is_to_be_printed() -> None:
     assert (found.format, found.verbose, found.partial) == (Format.STREAM, True, True)
     assert parsed("claude -p x --output-format=json").format is Format.JSON
     assert parsed("claude -p x --max-turns=3").max_turns == "3"
+    assert found.printable
+    assert not parsed("claude -p x --output-format stream-json").printable
 
 
 def test_an_option_of_another_version_is_not_guessed_at() -> None:

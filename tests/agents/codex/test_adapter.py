@@ -18,6 +18,7 @@ from loopguard_cli.agents.base import (
     ToClient,
 )
 from loopguard_cli.agents.codex import make
+from loopguard_cli.agents.codex.server import INTERRUPTS
 from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS
 from loopguard_cli.core.effects import Abort, AnswerGate, CancelEffect, Prompt, Purpose, ReadSession, RunAudit
 from loopguard_cli.core.events import (
@@ -33,6 +34,7 @@ from loopguard_cli.core.events import (
     ToolAsked,
     ToolFinished,
     ToolStarted,
+    Unparsed,
     UserSpoke,
 )
 from loopguard_cli.core.ids import EffectId, RequestId, SessionId
@@ -248,15 +250,29 @@ def test_an_abort_before_the_turn_has_begun_interrupts_it_as_soon_as_it_has() ->
     assert played.asked("turn/interrupt") == [{"threadId": THREAD, "turnId": TURN}]
 
 
+def refuse(played: Played) -> None:
+    """It knows no such turn."""
+    error = {"code": -32600, "message": "no active turn to interrupt"}
+    played.take(played.adapter.heard({"id": played.sent[-1]["id"], "error": error}))
+
+
 def test_a_turn_that_the_agent_does_not_know_yet_is_told_again(running: Played) -> None:
     running.carry_out(Abort(session=THREAD, effect=EffectId("a")))
     for _ in range(3):
-        request = running.sent[-1]
-        error = {"code": -32600, "message": "no active turn to interrupt"}
-        running.take(running.adapter.heard({"id": request["id"], "error": error}))
+        refuse(running)
     assert len(running.asked("turn/interrupt")) == 4
     running.answer("turn/interrupt", {})
     assert len(running.asked("turn/interrupt")) == 4
+
+
+def test_a_turn_that_the_agent_takes_long_to_know_is_told_again_when_it_speaks(running: Played) -> None:
+    running.carry_out(Abort(session=THREAD, effect=EffectId("a")))
+    for _ in range(INTERRUPTS):
+        refuse(running)
+    assert len(running.asked("turn/interrupt")) == INTERRUPTS
+    for _ in range(2):
+        running.tell("item/agentMessage/delta", turnId=TURN, itemId="m", delta="Still here.")
+    assert len(running.asked("turn/interrupt")) == INTERRUPTS + 1
 
 
 def test_a_late_answer_does_not_bring_a_finished_turn_back(running: Played) -> None:
@@ -469,6 +485,18 @@ def test_a_program_of_another_version_is_no_error(screen: Played, message: dict[
     screen.answer("hooks/list", {"data": []})
     screen.take(screen.adapter.said(1, message))
     screen.take(screen.adapter.heard(message))
+
+
+def test_what_is_not_known_is_counted_and_holds_nothing_up(running: Played) -> None:
+    running.item("completed", type="brandNew", id="i1")
+    running.tell("turn/brandNew")
+    running.take(running.adapter.called(HookCall(call=9, hook="gate", body={"session": THREAD})))
+    assert len(running.found(Unparsed)) == 3
+    assert running.replies[-1] == HookReply(call=9)
+    running.item("completed", type="plan", id="i2")
+    running.tell("thread/name/updated", threadName="A title")
+    running.tell("account/updated")
+    assert len(running.found(Unparsed)) == 3
 
 
 def test_the_warning_about_our_own_hook_is_not_shown(screen: Played) -> None:

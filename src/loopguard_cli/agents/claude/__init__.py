@@ -48,6 +48,6 @@ SURFACES = (
 
 def make(setup: Setup) -> Adapter:
     asked = parse(setup.argv, interactive=setup.interactive)
-    if asked.form is Form.ONE_SHOT and asked.understood and not asked.streams_in:
+    if asked.form is Form.ONE_SHOT and asked.understood and asked.printable and not asked.streams_in:
         return Driven(setup, asked)
     return Interactive(setup, asked)

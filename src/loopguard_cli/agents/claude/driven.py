@@ -67,6 +67,7 @@ CAPABILITIES = Capabilities(
     child_sessions=True,
     tools=True,
     context=True,
+    closes=True,
 )
 
 UNGATED = msgspec.structs.replace(CAPABILITIES, gate=False, nudge=False, context=False)
@@ -236,7 +237,7 @@ class Driven(Steered[Turns], Audited):
             if reading.text(block, "type") == "tool_result":
                 if self._calls.passed(block) and not self._passed:
                     self._passed = True
-                    yield AgentDisconnected(reason="a tool ran without our hook being asked")
+                    yield AgentDisconnected(reason=reading.BYPASSED, bypassed=True)
                 yield from self._calls.result(block, cancelled=self._turns.aborting)
             elif reading.agent_of(session) and reading.text(block, "text").startswith(reading.INTERRUPTED):
                 yield from self._sessions.interrupted(session, self._replies)

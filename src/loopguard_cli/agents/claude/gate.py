@@ -14,7 +14,7 @@ from loopguard_cli.agents.claude.calls import Calls
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.settling import settled
 from loopguard_cli.core.effects import AnswerGate, Prompt, SetContext
-from loopguard_cli.core.events import Event
+from loopguard_cli.core.events import Event, Unparsed
 from loopguard_cli.core.ids import CallId, RequestId, SessionId
 
 QUESTIONS = 1000
@@ -58,6 +58,7 @@ class Gate:
         asked = self._calls.ask(RequestId(f"hook.{ref}"), body)
         if not asked.call or not asked.tool or not asked.session:
             yield self._reply(ref, None)
+            yield Unparsed(native="hook before a call: no call in it")
             return
         if self._calls.is_ours(str(body.get("tool_name", ""))):
             yield self._reply(ref, _decision("allow", "loopguard's own tool"))

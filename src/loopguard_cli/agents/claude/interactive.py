@@ -50,6 +50,7 @@ from loopguard_cli.core.events import (
     Status,
     StatusChanged,
     Surface,
+    Unparsed,
 )
 from loopguard_cli.core.ids import RequestId, SessionId
 from loopguard_cli.core.settings import Capabilities
@@ -65,6 +66,7 @@ _HOOKED = Capabilities(
     child_sessions=True,
     tools=True,
     context=True,
+    closes=True,
 )
 SCREEN = msgspec.structs.replace(_HOOKED, reasoning=True, abort=True, usage=True, screen=True)
 HOSTED = msgspec.structs.replace(_HOOKED, reasoning=True, usage=True)
@@ -127,8 +129,13 @@ class Interactive(Steered[Talk], Audited):
             ),
             form=asked.form,
             streams=Streams.TERMINAL if self._screen else Streams.INHERITED,
+            hooks=plugin.CALLED,
             files=plugin.files(
-                address, self._setup.commands, tools=bool(self._setup.tools), waits=self._screen
+                address,
+                self._setup.commands,
+                tools=bool(self._setup.tools),
+                waits=self._screen,
+                closed=self._setup.fail_closed,
             ),
             remarks=() if asked.understood or self._screen else (_NOT_UNDERSTOOD,),
         )  # fmt: skip
@@ -160,6 +167,7 @@ class Interactive(Steered[Talk], Audited):
         session = reading.session_of(body)
         if not session:
             yield HookReply(call=call.call)
+            yield Unparsed(native=f"hook {call.hook}: no session in it"[:100])
             return
         if not self._connected:
             self._connected = True

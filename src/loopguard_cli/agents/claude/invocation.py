@@ -97,6 +97,11 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     """The option that chooses the model."""
 
     @property
+    def printable(self) -> bool:
+        """Claude Code itself prints a stream only in whole; what it says otherwise is its own to say."""
+        return self.format is not Format.STREAM or self.verbose
+
+    @property
     def argv(self) -> tuple[str, ...]:
         return (*self.program, *self.options)
 

@@ -19,6 +19,8 @@ from loopguard_cli.wire.ndjson import Decoder, Malformed
 
 FILES = 100
 LINE_BYTES = 64 << 20
+_KINDS = {"assistant", "system", "user"}
+"""Lines with a message in them. There are many others, about the program and not about its work."""
 
 
 class _Old(NamedTuple):
@@ -72,6 +74,8 @@ class Journal:
                     self._old[session] = old_ends._replace(ends=old_ends.ends - 1)
             case "system", "compact_boundary":
                 yield Compacted(session=session)
+            case kind, _ if kind not in _KINDS and isinstance(reading.at(line, "message"), dict):
+                yield Unparsed(native=f"transcript line {kind}"[:100])
             case _:
                 pass
 
@@ -80,7 +84,7 @@ class Journal:
             said = reading.text(block, "text")
             if reading.text(block, "type") == "tool_result":
                 if self._calls.passed(block):
-                    yield AgentDisconnected(reason="a tool ran without our hook being asked")
+                    yield AgentDisconnected(reason=reading.BYPASSED, bypassed=True)
                 yield from self._calls.result(block)
             elif said.startswith(reading.INTERRUPTED):
                 yield session, said

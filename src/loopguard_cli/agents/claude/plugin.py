@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from loopguard_cli import __version__
-from loopguard_cli.agents.base import BridgeAddress
+from loopguard_cli.agents.base import BridgeAddress, Hook
 from loopguard_cli.agents.claude.toolserver import NAME
 from loopguard_cli.agents.tools import SlashCommand
 
@@ -29,6 +29,13 @@ HOOKS = (
     "SubagentStart", "SubagentStop", "PreCompact", "SessionEnd",
 )  # fmt: skip
 """Called over HTTP. SessionStart cannot be."""
+CALLED = {
+    **{name: Hook(events=(name,)) for name in HOOKS},
+    "SessionStart": Hook(events=("SessionStart",), client=True),
+    WAIT: Hook(events=("SessionStart", "UserPromptSubmit"), client=True),
+    MCP: Hook(),
+}
+"""Our hooks, as `files` tells Claude Code to call them."""
 
 _ANSWER_SECONDS = 30
 _WAIT_SECONDS = 7 * 24 * 3600
@@ -45,14 +52,21 @@ def commands(given: Sequence[SlashCommand]) -> dict[str, SlashCommand]:
 
 
 def files(
-    address: BridgeAddress, given: Sequence[SlashCommand], *, tools: bool, waits: bool
+    address: BridgeAddress,
+    given: Sequence[SlashCommand],
+    *,
+    tools: bool,
+    waits: bool,
+    closed: bool = False,
 ) -> dict[str, bytes]:
     """The files of the plugin, for `LaunchPlan.files`.
 
     ``waits``: with hooks that wait for something to say. A process that ends by itself would wait for
-    them half a minute.
+    them half a minute. ``closed``: a call that we do not answer is refused.
     """
     hooks: dict[str, list[dict[str, Any]]] = {name: [_http(address, name)] for name in HOOKS}
+    if closed:
+        hooks["PreToolUse"][0]["onFailure"] = "block"
     hooks["SessionStart"] = [_command(address, "SessionStart")]
     if waits:
         hooks["UserPromptSubmit"].append(_wait(address))

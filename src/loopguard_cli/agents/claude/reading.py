@@ -13,6 +13,8 @@ from loopguard_cli.core.ids import CallId, MessageId, SessionId
 INTERRUPTED = "[Request interrupted by user"
 """How a text block that stands for an interrupt begins."""
 
+BYPASSED = "a tool ran without our hook being asked"
+
 SYNTHETIC = "<synthetic>"
 """The model of messages that Claude Code wrote itself, such as the report of a failed request."""
 

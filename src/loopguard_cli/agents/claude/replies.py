@@ -18,12 +18,20 @@ from loopguard_cli.core.events import (
     ReplyFinished,
     ReplyStarted,
     TextDelta,
+    Unparsed,
     UsageReported,
 )
 from loopguard_cli.core.ids import MessageId, PartId, SessionId
 
 SESSIONS = 100
 _CHANNELS = {"text": Channel.TEXT, "thinking": Channel.REASONING}
+_PIECES = {"citations", "compaction", "input_json", "signature"}
+"""Pieces that are neither text nor reasoning."""
+_MARKS = {
+    "content_block_delta", "content_block_start", "content_block_stop", "error", "goal_state",
+    "message_delta", "message_start", "message_stop", "ping",
+}  # fmt: skip
+"""Events of a stream; what one means to us depends on the message it belongs to."""
 
 
 class _Reply:
@@ -78,6 +86,8 @@ class Replies:
                 yield from _usage(session, reply.id, reading.record(event, "usage"))
                 if reason := reading.text(event, "delta", "stop_reason"):
                     yield from self.finish(session, reason)
+            case kind if kind not in _MARKS:
+                yield Unparsed(native=f"stream event {kind}"[:100])
             case _:
                 pass
 
@@ -88,13 +98,18 @@ class Replies:
         if channel is not None and piece:
             part = PartId(f"{reply.id}.{reading.number(event, 'index')}")
             yield TextDelta(session=session, message=reply.id, part=part, channel=channel, delta=piece)
+        elif channel is None and kind not in _PIECES:
+            yield Unparsed(native=f"stream delta {kind}"[:100])
 
     # --- whole -------------------------------------------------------------------------------
 
     def whole(self, session: SessionId, message: dict[str, Any], *, old: bool = False) -> Iterator[Event]:
         """One block of a message, or several. ``old``: what it says was told by `last`."""
         given = reading.message_id(message, "id")
-        if not given or reading.text(message, "model") == reading.SYNTHETIC:
+        if reading.text(message, "model") == reading.SYNTHETIC:
+            return
+        if not given:
+            yield Unparsed(native="message of the assistant without an id")
             return
         reply = self._of(session)
         if old:

@@ -15,6 +15,10 @@ _CALLS = {
     "commandExecution", "fileChange", "mcpToolCall", "dynamicToolCall", "webSearch", "imageView",
     "collabAgentToolCall", "imageGeneration", "sleep",
 }  # fmt: skip
+_OTHERS = {
+    "agentMessage", "contextCompaction", "enteredReviewMode", "exitedReviewMode", "functionCallOutput",
+    "hookPrompt", "plan", "reasoning", "subAgentActivity", "userMessage",
+}  # fmt: skip
 
 
 class Call(NamedTuple):
@@ -25,6 +29,11 @@ class Call(NamedTuple):
 def is_call(item: Item) -> bool:
     """Whether the model made it; a command of the person's own is none."""
     return item.type in _CALLS and item.source != "userShell"
+
+
+def is_known(item: Item) -> bool:
+    """Whether we know what it tells, be it something that we need or not."""
+    return item.type in _CALLS or item.type in _OTHERS
 
 
 def asked(gate: Asking, directory: str) -> Call:

@@ -16,7 +16,7 @@ from loopguard_cli.agents.codex import calls
 from loopguard_cli.agents.codex.protocol import Asking, read
 from loopguard_cli.agents.codex.thread import Thread
 from loopguard_cli.core.effects import AnswerGate
-from loopguard_cli.core.events import Event, ToolAsked
+from loopguard_cli.core.events import Event, ToolAsked, Unparsed
 from loopguard_cli.core.ids import CallId, RequestId, SessionId
 
 NAME = "gate"
@@ -56,8 +56,12 @@ class Gate:
 
     def called(self, call: HookCall) -> Iterator[HookReply | Event]:
         asking = read(call.body, Asking)
-        thread = self._thread(asking.session_id) if asking is not None and asking.session_id else None
-        if asking is None or thread is None or not asking.tool_use_id:
+        if asking is None or not asking.session_id or not asking.tool_use_id:
+            yield HookReply(call=call.call)
+            yield Unparsed(native="hook before a call: no call in it")
+            return
+        thread = self._thread(asking.session_id)
+        if thread is None:
             yield HookReply(call=call.call)
             return
         about = calls.asked(asking, thread.directory)

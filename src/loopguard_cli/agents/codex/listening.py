@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from loopguard_cli.agents.base import Outgoing
+from loopguard_cli.agents.codex import calls
 from loopguard_cli.agents.codex.protocol import (
     Delta,
     GoalOf,
@@ -22,6 +23,7 @@ from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.events import (
     AgentDisconnected,
     Channel,
+    Compacted,
     Event,
     SessionGone,
     SessionSeen,
@@ -64,7 +66,7 @@ class Listener:
                 yield Unparsed(native=f"notification {method}"[:100])
             else:
                 yield from take(self, given)
-        elif method.partition("/")[0] in ("item", "turn") and method not in _IGNORED:
+        elif method.startswith(_ABOUT_WORK) and method not in _IGNORED and not method.startswith(_VOICE):
             yield Unparsed(native=f"notification {method}"[:100])
 
     def _aside(self, _method: str, _params: dict[str, Any]) -> Iterator[Part]:
@@ -88,6 +90,9 @@ class Listener:
         if self._threads.pop(given.thread_id) is not None:
             yield SessionGone(session=given.thread_id)
 
+    def _compacted(self, given: ThreadId) -> Iterator[Part]:
+        yield Compacted(session=given.thread_id)
+
     def _turn_started(self, given: TurnOf) -> Iterator[Part]:
         thread = self._thread(given.thread_id)
         self._errors.pop(thread.session, None)
@@ -110,6 +115,8 @@ class Listener:
             yield from self._item_started(given)
         else:
             thread = self._thread(given.thread_id)
+            if not calls.is_known(given.item):
+                yield Unparsed(native=f"item {given.item.type}"[:100])
             yield from thread.item_ended(given.item)
             yield from self._check_gate(thread)
 
@@ -140,7 +147,8 @@ class Listener:
         """A command that nobody asked us about: our hook is not called, and that is said."""
         if thread.ungated and not self._ungated:
             self._ungated = True
-            yield AgentDisconnected(reason=f"{thread.ungated} ran without our hook being asked")
+            reason = f"{thread.ungated} ran without our hook being asked"
+            yield AgentDisconnected(reason=reason, bypassed=True)
 
     def _known(self) -> list[Thread]:
         return [thread for _, thread in self._threads.items()]
@@ -154,6 +162,7 @@ class Listener:
 
 _HANDLERS: dict[str, tuple[type[Any], Callable[[Any, Any], Iterable[Part]]]] = {
     "thread/started": (ThreadOf, Listener._thread_started),
+    "thread/compacted": (ThreadId, Listener._compacted),
     "thread/closed": (ThreadId, Listener._closed),
     "thread/deleted": (ThreadId, Listener._closed),
     "thread/goal/updated": (GoalOf, Listener._goal),
@@ -169,11 +178,18 @@ _HANDLERS: dict[str, tuple[type[Any], Callable[[Any, Any], Iterable[Part]]]] = {
     "error": (Trouble, Listener._trouble),
 }
 
+_ABOUT_WORK = ("item/", "turn/", "thread/")
+"""Beginnings of the notifications that tell what is done in a thread; one that we do not know is counted."""
+_VOICE = "thread/realtime/"
 _IGNORED = {
     "item/autoApprovalReview/completed", "item/autoApprovalReview/started",
     "item/commandExecution/outputDelta", "item/commandExecution/terminalInteraction",
     "item/fileChange/outputDelta", "item/fileChange/patchUpdated", "item/mcpToolCall/progress",
-    "item/plan/delta", "item/reasoning/summaryPartAdded", "turn/diff/updated",
+    "item/plan/delta", "item/reasoning/summaryPartAdded", "thread/archived", "thread/attachment/updated",
+    "thread/environment/connected", "thread/environment/disconnected", "thread/name/updated",
+    "thread/prediction/updated", "thread/project/updated", "thread/queue/changed",
+    "thread/readState/changed", "thread/reverted", "thread/search/partial", "thread/section/changed",
+    "thread/settings/updated", "thread/status/changed", "thread/unarchived", "turn/diff/updated",
     "turn/moderationMetadata", "turn/plan/updated",
 }  # fmt: skip
-"""Of the items and turns; what is not about these is not ours to count."""
+"""They say nothing about loops."""

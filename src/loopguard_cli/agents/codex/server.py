@@ -40,7 +40,7 @@ from loopguard_cli.core.settings import Capabilities
 from loopguard_cli.wire import jsonrpc
 
 INTERRUPTS = 20
-"""How often a turn that the agent does not know yet is told to stop."""
+"""How often in a row a turn that the agent does not know yet is told to stop."""
 
 Returned = Callable[[Any, jsonrpc.Failure | None], Iterable[Part]]
 
@@ -63,6 +63,8 @@ class Server(Listener, Unbridged):
         self._aborts: list[Abort] = []
         self._interrupting: set[str] = set()
         """Turns that were told to stop."""
+        self._unheard: set[str] = set()
+        """Those that the agent said it does not know; told again when it says something about them."""
         self._starting: dict[SessionId, int] = {}
         """How many turns were asked for that have not begun."""
 
@@ -92,6 +94,13 @@ class Server(Listener, Unbridged):
         """A question that is not for us alone."""
         raise NotImplementedError
 
+    def _notified(self, method: str, params: dict[str, Any]) -> Iterator[Part]:
+        yield from super()._notified(method, params)
+        thread = self._threads.get(SessionId(str(params.get("threadId"))), None) if self._unheard else None
+        if thread is not None and thread.turn in self._unheard:
+            self._unheard.discard(thread.turn)
+            yield from self._interrupt(thread)
+
     def _turn_started(self, given: TurnOf) -> Iterator[Part]:
         yield from super()._turn_started(given)
         self._starting.pop(given.thread_id, None)
@@ -102,6 +111,7 @@ class Server(Listener, Unbridged):
     def _turn_completed(self, given: TurnOf) -> Iterator[Part]:
         yield from super()._turn_completed(given)
         self._interrupting.discard(given.turn.id)
+        self._unheard.discard(given.turn.id)
         yield from self._settle(given.thread_id)
 
     def _aside(self, method: str, params: dict[str, Any]) -> Iterator[Part]:
@@ -184,9 +194,12 @@ class Server(Listener, Unbridged):
 
         def returned(_result: Any, failure: jsonrpc.Failure | None) -> Iterator[Part]:
             # A turn that was only just accepted is not there yet for the agent.
-            if failure is not None and thread.turn == turn and tries > 1:
+            if failure is not None and thread.turn == turn:
                 self._interrupting.discard(turn)
-                yield from self._interrupt(thread, tries - 1)
+                if tries > 1:
+                    yield from self._interrupt(thread, tries - 1)
+                else:
+                    self._unheard.add(turn)
 
         yield self._request("turn/interrupt", {"threadId": thread.session, "turnId": turn}, returned)
         for process in thread.processes:
@@ -277,6 +290,7 @@ def capabilities(*, screen: bool, tools: bool) -> Capabilities:
         child_sessions=True,
         tools=tools,
         screen=screen,
+        closes=True,
     )
 
 
