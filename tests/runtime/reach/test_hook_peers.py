@@ -18,6 +18,7 @@ from tests.runtime.reach.test_hooks import Served, serving
 
 from loopguard_cli.agents.base import Hook
 from loopguard_cli.core.events import Asked, Surface
+from loopguard_cli.runtime.reach import hook_pipes
 from loopguard_cli.runtime.reach.hooks import REPORTED
 
 pytestmark = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="asks Linux who calls")
@@ -174,6 +175,26 @@ def test_nobody_waits_in_the_name_of_another_process(tell: Tell) -> None:
         assert it.refused() == ["echo"]
         assert len(it.it.agent.calls) == 1
 
+    tell(story)
+
+
+def test_who_is_refused_holds_nothing_of_ours_for_long(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async def story(it: Agent) -> None:
+        assert await it.calls() == 0
+        client = await asyncio.create_subprocess_exec(*it.command(), stdin=subprocess.PIPE)
+        while not it.refused():
+            await asyncio.sleep(0)
+        held = open_files()
+        while open_files() != held - 2:
+            await asyncio.sleep(0)
+        assert client.stdin is not None
+        client.stdin.close()
+        await client.wait()
+
+    monkeypatch.setattr(hook_pipes, "REFUSED_SECONDS", 0.1)
     tell(story)
 
 

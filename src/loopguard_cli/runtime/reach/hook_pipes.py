@@ -20,6 +20,10 @@ Server = hooks.HookServer
 
 READ_BYTES = 256 << 10
 REQUEST_BYTES = 1000
+CROWD = 100
+"""With more clients than that, one that is refused is let go at once; each takes two descriptors."""
+REFUSED_SECONDS = 5.0
+"""Within which a client that is refused has asked its question."""
 
 
 class HookPipes:
@@ -55,7 +59,7 @@ class HookPipes:
                 with suppress(OSError):
                     caller = _Caller(self._server, self._folder, int(client), hook, self._open.discard)
                     self._open.add(caller)
-                    caller.begin()
+                    caller.begin(crowded=len(self._open) > CROWD)
 
 
 class _Caller:
@@ -70,6 +74,8 @@ class _Caller:
         self._hook = hook
         self._gone = gone
         self._call = 0
+        self._admitted = False
+        self._patience: asyncio.TimerHandle | None = None
         self._body = bytearray()
         self._loop = asyncio.get_running_loop()
         # The answer's pipe first: when its question has been read, the client lets go of its own end.
@@ -83,9 +89,12 @@ class _Caller:
             raise
         self._unsent = b""
 
-    def begin(self) -> None:
+    def begin(self, *, crowded: bool) -> None:
         self._admitted = self._server.admits(self._who, self._hook, client=True)
         self._loop.add_reader(self._question, self._read)
+        if not self._admitted:
+            # It gets its answer once it has asked, like everybody; but it may only want to hold our pipes.
+            self._patience = self._loop.call_later(0 if crowded else REFUSED_SECONDS, self.close)
 
     def reply(self, reply: HookReply) -> None:
         self._call = 0
@@ -93,6 +102,8 @@ class _Caller:
         self._write()
 
     def close(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
         self._end_question()
         if self._answer >= 0:
             self._loop.remove_writer(self._answer)
