@@ -67,36 +67,3 @@ def test_pages_are_good_roff(outputs: dict[str, str], tmp_path: Path) -> None:
                 ["groff", "-man", "-ww", "-z", "-Tutf8", page], capture_output=True, text=True, check=True
             )
             assert done.stderr == "", path
-
-
-def test_the_bash_completion_completes_in_a_real_bash(tmp_path: Path) -> None:
-    program = tmp_path / "loopguard"
-    import sys
-
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m loopguard_cli "$@"\n')
-    program.chmod(0o755)
-    script = f"""
-        PATH={tmp_path}:$PATH
-        source {generate.ROOT}/completions/loopguard.bash
-        COMP_WORDS=(loopguard sta) COMP_CWORD=1
-        _loopguard_completion loopguard
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-        COMP_WORDS=(loopguard config set guard.pace.) COMP_CWORD=3
-        _loopguard_completion loopguard
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["status", "guard.pace.turns", "guard.pace.seconds"]
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish", "pwsh"])
-def test_other_shells_accept_their_script(shell: str) -> None:
-    if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
-    file = {"zsh": "loopguard.zsh", "fish": "loopguard.fish", "pwsh": "loopguard.ps1"}[shell]
-    text = (generate.ROOT / "completions" / file).read_text(encoding="utf-8")
-    check = (
-        ["-n"] if shell != "pwsh" else ["-NoProfile", "-Command", f"[scriptblock]::Create(@'\n{text}\n'@)"]
-    )
-    script = [] if shell == "pwsh" else [str(generate.ROOT / "completions" / file)]
-    subprocess.run([shell, *check, *script], check=True, capture_output=True)
