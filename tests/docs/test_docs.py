@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pkgutil
 import re
 import shlex
@@ -10,15 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import typer
-from scripts.schemas import OUTPUTS, schemas
-from tests.cli.looking import GOAL, LOOPED, record
 
 from loopguard_cli import cli
 from loopguard_cli.cli.app import command_tree
-from loopguard_cli.cli.commands import doctor, history, inspect, status
 from loopguard_cli.cli.environment import INTERNAL, VARIABLES
 from loopguard_cli.config import schema
 from loopguard_cli.config.replaced import PI_VARIABLES, PLUGINS
@@ -135,28 +130,3 @@ def test_the_readme_names_the_two_commands_that_make_knows() -> None:
         set(re.findall(r"(?:^|`)make ([a-z-]+)", readme + read("CONTRIBUTING.md"), flags=re.MULTILINE))
         <= targets
     )
-
-
-def test_output_for_programs_is_what_its_schema_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Read by the type that the schema is made from, nothing is left over and nothing missing."""
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    record(tmp_path, *LOOPED, GOAL)
-    for name, call in {
-        "status": status.command,
-        "inspect": inspect.command,
-        "doctor": doctor.command,
-    }.items():
-        call(as_json=True)
-        printed = json.loads(capsys.readouterr().out)
-        assert msgspec.to_builtins(msgspec.convert(printed, OUTPUTS[name].type)) == printed
-    history.command(as_json=True, everything=True)
-    known = json.loads(schemas()["history"])["$defs"]
-    records = [shape for shape in known.values() if "type" in shape.get("properties", {})]
-    shapes = {shape["properties"]["type"]["enum"][0]: shape for shape in records}
-    for line in capsys.readouterr().out.splitlines():
-        entry = json.loads(line)
-        shape = shapes[entry["type"]]
-        assert set(shape["required"]) <= set(entry) <= set(shape["properties"])

@@ -93,13 +93,9 @@ class Actions:
             )
         if isinstance(shown, Goal):
             now = now if self._desk.session != WAITING else shown.since or now
-            text, data = (
-                status.goal_text(shown, settings, now, self._name),
-                status.goal_data(shown, settings, now),
-            )
-        else:
-            text, data = status.result_text(shown), status.result_data(shown)
-        return Answer(reply=f"status:{which}", text=text, data=data)
+            text = status.goal_text(shown, settings, now, self._name)
+            return Answer(reply=f"status:{which}", text=text, data=status.goal_data(shown, settings, now))
+        return Answer(reply=f"status:{which}", text=status.result_text(shown), data=status.result_data(shown))
 
     @property
     def _hint(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     reply: str = ""
     """Stable kind of answer, ``error:<code>`` for refusals."""
     text: str = ""
-    data: dict[str, Any] = {}
+    data: Mapping[str, Any] = {}
     work: bool = False
     """A goal came into force or was changed: there is work to be done now."""
 

@@ -6,10 +6,10 @@ The command line renders the data for a terminal; agents, pipes and toasts get t
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 from loopguard_cli.goal.model import STOPS, Book, Goal, Mode, Result, State, StopReason, Usage, shorten
 from loopguard_cli.goal.settings import Audit, GoalSettings
+from loopguard_cli.goal.shapes import CheckpointData, GoalData, HistoryData, ListData, ResultData, UsageData
 
 AUDIT_NAMES = {
     Audit.NONE: "evidence gate only",
@@ -18,7 +18,7 @@ AUDIT_NAMES = {
 }
 
 
-def goal_data(goal: Goal, settings: GoalSettings, now: float) -> dict[str, Any]:
+def goal_data(goal: Goal, settings: GoalSettings, now: float) -> GoalData:
     """One live goal."""
     meters, limits = goal.meters, goal.limits
     stop = STOPS.get(goal.stop)
@@ -55,7 +55,7 @@ def goal_data(goal: Goal, settings: GoalSettings, now: float) -> dict[str, Any]:
     }
 
 
-def result_data(result: Result) -> dict[str, Any]:
+def result_data(result: Result) -> ResultData:
     """One finished goal."""
     return {
         "id": result.id,
@@ -72,7 +72,7 @@ def result_data(result: Result) -> dict[str, Any]:
     }
 
 
-def usage_data(usage: Usage) -> dict[str, Any]:
+def usage_data(usage: Usage) -> UsageData:
     return {
         "input": usage.input,
         "output": usage.output,
@@ -83,7 +83,7 @@ def usage_data(usage: Usage) -> dict[str, Any]:
     }
 
 
-def list_data(book: Book) -> dict[str, Any]:
+def list_data(book: Book) -> ListData:
     """All goals of a session and its archive."""
     return {
         "ordered": book.ordered,
@@ -106,7 +106,7 @@ def list_data(book: Book) -> dict[str, Any]:
     }
 
 
-def history_data(source: Goal | Result) -> dict[str, Any]:
+def history_data(source: Goal | Result) -> HistoryData:
     return {
         "id": source.id,
         "objective": source.objective,
@@ -184,7 +184,7 @@ def history_text(source: Goal | Result) -> str:
     return "\n".join(lines)
 
 
-def _checkpoint(source: Goal | Result) -> dict[str, Any] | None:
+def _checkpoint(source: Goal | Result) -> CheckpointData | None:
     newest = source.checkpoints[-1] if source.checkpoints else None
     return {"at": newest.at, "text": newest.text} if newest else None
 

@@ -66,6 +66,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return all(check.ok for check in self.checks)
 
 
+class Demonstrated(msgspec.Struct, frozen=True, kw_only=True):
+    """All scenes, as ``demo --json`` prints them."""
+
+    ok: bool
+    agent: str
+    program: str
+    """Of the agent; empty for our own stand-in."""
+    scenes: tuple[Outcome, ...]
+
+
 class Played(msgspec.Struct, frozen=True):
     """What the checks of a scene look at."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 
@@ -26,6 +26,22 @@ app = typer.Typer(
     """,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
+
+
+class Shown(TypedDict):
+    """One setting, as ``show --json`` prints it."""
+
+    value: Any
+    layer: str
+    place: str
+
+
+class FileRead(TypedDict):
+    """One file, as ``path --json`` prints it."""
+
+    layer: str
+    path: str
+    exists: bool
 
 
 def _keys(incomplete: str) -> list[str]:
@@ -74,7 +90,7 @@ def show(
     if changed:
         rows = [row for row in rows if row[2] != "default"]
     if as_json:
-        typer.echo(_json({name: {"value": v, "layer": layer, "place": at} for name, v, layer, at in rows}))
+        typer.echo(_json({name: Shown(value=v, layer=layer, place=at) for name, v, layer, at in rows}))
         return
     shown = [(name, _shown(value), f"{layer} {at}".rstrip()) for name, value, layer, at in rows]
     widths = [max((len(row[n]) for row in shown), default=0) for n in (0, 1)]
@@ -133,7 +149,7 @@ def path(as_json: AsJson = False) -> None:
 
     found = [(layer.value, str(file), file.is_file()) for layer, file in sources.files(_project())]
     if as_json:
-        typer.echo(_json([{"layer": layer, "path": file, "exists": there} for layer, file, there in found]))
+        typer.echo(_json([FileRead(layer=layer, path=file, exists=there) for layer, file, there in found]))
         return
     for layer, file, there in found:
         typer.echo(f"{layer:<12}  {file}{'' if there else '  (not there)'}")

@@ -94,12 +94,8 @@ def _cut(text: str) -> str:
 
 
 def _print_json(cast: Cast, outcomes: list[Outcome]) -> None:
-    import msgspec
+    from loopguard_cli.cli.render.page import show_json
+    from loopguard_cli.testing.demonstration import Demonstrated
 
-    report = {
-        "ok": all(outcome.ok for outcome in outcomes),
-        "agent": cast.name,
-        "program": str(cast.program or ""),
-        "scenes": [{**msgspec.to_builtins(outcome), "ok": outcome.ok} for outcome in outcomes],
-    }
-    typer.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
+    ok = all(outcome.ok for outcome in outcomes)
+    show_json(Demonstrated(ok=ok, agent=cast.name, program=str(cast.program or ""), scenes=tuple(outcomes)))

@@ -46,6 +46,9 @@ def command(
         bool,
         typer.Option("--include-content", help="With prompts, arguments, results and texts, redacted."),
     ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what the page would show as JSON; write nothing.")
+    ] = False,
 ) -> None:
     """Show what happened in one session: its loops, why they were loops, and what was done.
 
@@ -56,7 +59,13 @@ def command(
     from loopguard_cli.store.redaction import Redactor
 
     redactor = Redactor(str(Path.home())) if include_content else None
-    page = render(_report(name, redactor))
+    report = _report(name, redactor)
+    if as_json:
+        from loopguard_cli.cli.render.page import show_json
+
+        show_json(report)
+        return
+    page = render(report)
     if output == "-":
         typer.echo(page)
         return

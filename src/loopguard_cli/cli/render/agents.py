@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from loopguard_cli.agents import Known, Surface
 from loopguard_cli.cli.render.page import Block, Cell, Table, Tone, line
+
+
+class AgentData(msgspec.Struct):
+    """One agent, as ``agents --json`` prints it."""
+
+    agent: str
+    title: str
+    tested: str
+    """The version that the tests drive."""
+    programs: Sequence[str]
+    packages: Sequence[str]
+    surfaces: Sequence[Surface]
+    """Each way in which it can be run."""
+
 
 Listed = tuple[str, Known, Sequence[Surface]]
 
@@ -38,16 +51,11 @@ def page(known: Sequence[Listed]) -> list[Block]:
     ]
 
 
-def data(known: Sequence[Listed]) -> list[dict[str, Any]]:
+def data(known: Sequence[Listed]) -> list[AgentData]:
     return [
-        {
-            "agent": name,
-            "title": agent.title,
-            "tested": agent.tested,
-            "programs": sorted(agent.programs),
-            "packages": sorted(agent.packages),
-            "surfaces": [msgspec.to_builtins(surface) for surface in surfaces],
-        }
+        AgentData(
+            name, agent.title, agent.tested, sorted(agent.programs), sorted(agent.packages), list(surfaces)
+        )
         for name, agent, surfaces in known
     ]
 

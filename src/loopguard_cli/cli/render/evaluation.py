@@ -7,9 +7,24 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+import msgspec
+
 from loopguard_cli.cli.render.page import Block, Cell, Table, Tone, line, show_json
 from loopguard_cli.cli.render.page import show as show_page
 from loopguard_cli.study.evaluate import Group, Report, Score
+
+
+class Measured(msgspec.Struct):
+    """One preset."""
+
+    report: Report
+    scores: Sequence[Score]
+
+
+class Evaluation(msgspec.Struct):
+    """What ``eval --json`` prints."""
+
+    presets: Sequence[Measured]
 
 
 class Progress:
@@ -42,7 +57,7 @@ class Progress:
 
 
 def show_as_json(reports: Sequence[Report], scores: Mapping[str, Sequence[Score]]) -> None:
-    show_json({"presets": [{"report": one, "scores": scores[one.preset]} for one in reports]})
+    show_json(Evaluation([Measured(one, scores[one.preset]) for one in reports]))
 
 
 def show(reports: Sequence[Report]) -> None:

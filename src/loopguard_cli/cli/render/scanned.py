@@ -18,6 +18,8 @@ from loopguard_cli.study.scan import Place, Sum, Totals
 NAMES = {**history.NAMES, "trace": "traces"}
 
 SCHEMA = "loopguard.scan/1"
+UNTOLD = ("top", "seen")
+"""Fields of `Totals` that only the scan itself needs."""
 
 
 def blocks(totals: Totals, settings: GuardSettings, *, finished: bool, home: Path) -> Sequence[Block]:
@@ -27,7 +29,7 @@ def blocks(totals: Totals, settings: GuardSettings, *, finished: bool, home: Pat
 def as_json(totals: Totals, settings: GuardSettings, *, finished: bool) -> dict[str, Any]:
     """The same for programs. Times are ISO 8601 in UTC."""
     plain = msgspec.to_builtins(totals)
-    for name in ("top", "seen"):
+    for name in UNTOLD:
         del plain[name]
     for name in ("started", "ended"):
         plain[name] = iso(plain[name]) if plain[name] else None
