@@ -222,10 +222,15 @@ def _output(result: Any) -> tuple[str, int | None]:
         if isinstance(response, dict):
             said.append(str(response.get("output") or response.get("error") or ""))
     text = "\n".join(said)
-    found = _CODE.search(text)
+    # Looked for first: outputs are long, and hardly any has these lines.
+    found = _CODE.search(text) if "Exit Code: " in text else None
     if found is not None:
         text = text[: found.start()] + text[found.end() + 1 :]
-    return _WRAPPER.sub("", _VOLATILE.sub("", text)), int(found[1]) if found else None
+    if "Process Group PGID: " in text or "Background PIDs: " in text:
+        text = _VOLATILE.sub("", text)
+    if "untrusted_context>" in text:
+        text = _WRAPPER.sub("", text)
+    return text, int(found[1]) if found else None
 
 
 def _flat(content: Any) -> str:

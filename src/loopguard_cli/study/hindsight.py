@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from loopguard_cli.core.events import (
@@ -16,7 +16,6 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.ids import RequestId, SessionId
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.study.replay import Found, Judge
-from loopguard_cli.study.traces import Moment
 
 PIECE = 1_024
 """A whole text is fed in pieces of so many characters, as a stream would bring it, so that an alarm
@@ -42,32 +41,35 @@ class Hindsight:
     def __init__(self, session: SessionId, settings: GuardSettings) -> None:
         self._judge = Judge(session, settings)
 
-    def take(self, index: int, time: float, event: Event) -> Iterator[Raised]:
-        match event:
-            case ToolStarted():
-                asked = ToolAsked(
-                    session=event.session,
-                    request=RequestId(event.call),
-                    call=event.call,
-                    tool=event.tool,
-                    args=event.args,
-                )
-                yield from self._judged(index, time, asked, 0)
-            case TextSnapshot(synthetic=False):
-                for start in range(0, len(event.text), PIECE):
-                    piece = TextDelta(
-                        session=event.session,
-                        message=event.message,
-                        part=event.part,
-                        channel=event.channel,
-                        delta=event.text[start : start + PIECE],
-                    )
-                    yield from self._judged(index, time, piece, start + len(piece.delta))
-            case UsageReported():
-                pass
-            case _:
-                yield from self._judged(index, time, event, 0)
+    def take(self, index: int, time: float, event: Event) -> Sequence[Raised]:
+        if isinstance(event, ToolStarted):
+            event = ToolAsked(
+                session=event.session,
+                request=RequestId(event.call),
+                call=event.call,
+                tool=event.tool,
+                args=event.args,
+            )
+        elif isinstance(event, UsageReported):
+            return ()
+        elif isinstance(event, TextSnapshot) and not event.synthetic:
+            return self._text(index, time, event)
+        return self._judged(index, time, event)
 
-    def _judged(self, index: int, time: float, event: Event, at: int) -> Iterator[Raised]:
-        for found in self._judge.take(Moment(index, time, (event,))):
-            yield Raised(found, event, at)
+    def _text(self, index: int, time: float, event: TextSnapshot) -> Sequence[Raised]:
+        raised: list[Raised] = []
+        for start in range(0, len(event.text), PIECE):
+            piece = TextDelta(
+                session=event.session,
+                message=event.message,
+                part=event.part,
+                channel=event.channel,
+                delta=event.text[start : start + PIECE],
+            )
+            raised += self._judged(index, time, piece, start + len(piece.delta))
+        return raised
+
+    def _judged(self, index: int, time: float, event: Event, at: int = 0) -> Sequence[Raised]:
+        if found := self._judge.judge(event, index, time):
+            return [Raised(one, event, at) for one in found]
+        return ()

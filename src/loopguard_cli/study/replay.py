@@ -7,7 +7,7 @@ so only detectors and policy see it, with the number of the line as the number o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from loopguard_cli.core.events import Event, Origin, ToolAsked, UserSpoke
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.core.hub import Hub
 from loopguard_cli.core.ids import CallKey, SessionId
-from loopguard_cli.core.policy import Policy, Verdict
+from loopguard_cli.core.policy import Policy
 from loopguard_cli.core.records import LoopFound
 from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode
 from loopguard_cli.core.wording import Wording
@@ -75,25 +75,28 @@ class Judge:
         self._policy = Policy(settings, ABLE)
 
     def take(self, moment: Moment) -> Iterator[Found]:
-        if self._settings.mode is Mode.OFF:
-            return
-        while (due := self._panel.deadline()) is not None and due <= moment.time:
-            yield from self._judged(
-                self._policy.judge(self._panel.tick(due), at_gate=False), moment.index, due
-            )
         for event in moment.events:
-            yield from self._event(event, moment)
+            yield from self.judge(event, moment.index, moment.time)
 
-    def _event(self, event: Event, moment: Moment) -> Iterator[Found]:
+    def judge(self, event: Event, index: int, time: float) -> Sequence[Found]:
+        """What would have been said by the time of ``event``, and about it."""
+        if self._settings.mode is Mode.OFF:
+            return ()
+        said: list[Found] = []
+        while (due := self._panel.deadline()) is not None and due <= time:
+            said += self._judged(self._panel.tick(due), index, due)
         if isinstance(event, UserSpoke) and event.origin is Origin.PERSON:
             self._policy.person_spoke()
-        findings = self._panel.observe(event, moment.index, moment.time)
-        verdict = self._policy.judge(findings, at_gate=isinstance(event, ToolAsked))
-        yield from self._judged(verdict, moment.index, moment.time)
-        if verdict.action >= Action.ABORT:
-            self._panel.resumed(moment.time)
+        # Hardly any event makes a finding, and there may be millions of events.
+        if findings := self._panel.observe(event, index, time):
+            said += self._judged(findings, index, time, at_gate=isinstance(event, ToolAsked))
+        return said
 
-    def _judged(self, verdict: Verdict, index: int, time: float) -> Iterator[Found]:
+    def _judged(
+        self, findings: Sequence[Finding], index: int, time: float, *, at_gate: bool | None = None
+    ) -> Iterator[Found]:
+        """``at_gate``: None for what time alone brought about."""
+        verdict = self._policy.judge(findings, at_gate=bool(at_gate))
         finding = verdict.finding
         if finding is None or verdict.action <= Action.NOTE:
             return
@@ -107,6 +110,8 @@ class Judge:
             escalated=verdict.escalated,
             degraded=verdict.degraded,
         )
+        if at_gate is not None and verdict.action >= Action.ABORT:
+            self._panel.resumed(time)
 
 
 class _Recorded:
