@@ -144,14 +144,21 @@ def test_at_most_two_continuations_then_stopped(world: CodexWorld) -> None:
 # --- hooks --------------------------------------------------------------------------------------
 
 
-def test_hooks_that_nobody_trusts_are_not_let_in_with_ours(world: CodexWorld) -> None:
-    hook = world.script("hook.sh", 'echo x >> "$TRACES/hook"')
-    groups = {"PreToolUse": [{"hooks": [{"type": "command", "command": str(hook)}]}]}
-    (world.project / ".codex").mkdir()
-    (world.project / ".codex" / "hooks.json").write_text(json.dumps({"hooks": groups}))
-    world.model.behave([turn(*[reply(trace("again"))] * 3)])
+def test_hooks_that_the_person_trusts_run_beside_ours(world: CodexWorld) -> None:
+    world.hook(world.codex_home)
+    world.trust_hooks()
+    world.model.behave([turn(*[reply(trace("again"))] * 3, say("Went another way."))])
     result = drive(world)
-    assert (result.code, world.count("again"), world.count("hook")) == (0, 2, 0), result
+    assert (result.code, world.count("again"), world.count("hook")) == (0, 2, 3), result
+
+
+def test_hooks_that_are_switched_off_are_noticed_and_the_turn_is_cut_off_instead(world: CodexWorld) -> None:
+    world.model.behave([turn(say("Stopped."), match=CUT_OFF), turn(*[reply(trace("again"))] * 9)])
+    result = drive(world, agent=("-c", "features.hooks=false"))
+    assert (result.code, result.out) == (0, "Stopped.\n"), result
+    assert world.count("again") <= 3
+    assert "NOT GUARDED" in result.err
+    assert "exec_command ran without our hook being asked" in result.err
 
 
 # --- goals --------------------------------------------------------------------------------------
@@ -222,8 +229,19 @@ def test_an_interrupt_ends_the_run_and_nothing_more_is_sent(world: CodexWorld) -
     assert len(world.model.chats()) == 1
 
 
+def test_an_interrupt_ends_the_command_that_the_turn_waits_for(world: CodexWorld) -> None:
+    world.model.behave([turn(reply(run("exec sleep 300", yield_time_ms=30_000)))])
+    started = world.guard(*EXEC, TASK)
+    world.wait_until(lambda: bool(world.named("sleep")))
+    started.signal(signal.SIGINT)
+    assert started.wait().code == 130
+    assert not world.named("sleep")
+    assert len(world.model.chats()) == 1
+
+
 def test_a_failing_model_is_told_as_the_agent_tells_it(world: CodexWorld) -> None:
     world.model.behave([turn(reply(Fail(status=400, message="no such model")))])
-    result = drive(world, agent=("--json",))
-    assert result.code == 1, result
-    assert lines(result.out)[-1]["type"] == "turn.failed"
+    plain, guarded = world.run(*EXEC, "--json", TASK), drive(world, agent=("--json",))
+    assert (guarded.code, plain.code) == (1, 1), guarded
+    assert lines(guarded.out) == lines(plain.out)
+    assert lines(guarded.out)[-1]["type"] == "turn.failed"

@@ -81,13 +81,23 @@ def test_a_paused_goal_ends_its_turn_and_the_command_that_the_turn_waits_for(wor
         assert len(world.model.chats()) == 2
 
 
+def test_the_persons_trusted_hooks_run_on_the_screen_beside_ours(world: CodexWorld) -> None:
+    world.hook(world.codex_home)
+    world.trust_hooks()
+    world.model.behave([turn(*[reply(trace("again"))] * 3, say("Went another way."))])
+    with world.tui() as tui:
+        enter(tui, TASK)
+        tui.wait_for("Went another way.")
+    assert (world.count("again"), world.count("hook")) == (2, 3)
+
+
 def test_when_the_person_presses_escape_nothing_more_is_sent(world: CodexWorld) -> None:
     world.model.behave(
         [turn(say("Still here."), match="and now"), turn(reply(Say(text="Beginning. "), Hold()))]
     )
     with world.tui("--goal", "make the tests pass", "--set", "goal.cooldown_seconds=0.1") as tui:
         enter(tui, TASK)
-        first = world.model.wait_for(lambda chats: next((chat for chat in chats if chat.text), None))
+        (first, *_) = world.model.wait_for(lambda chats: [chat for chat in chats if chat.text])
         tui.wait_for("Beginning.")
         tui.send("\x1b")
         world.model.wait_for(lambda _: first.end is End.CLIENT_CLOSED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,33 @@ class CodexWorld(World):
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         return super().environment({"SCRIPTED_KEY": "none", **(extra or {})})
+
+    def hook(self, folder: Path) -> None:
+        """A hook of the person's before each call; `count` counts its runs as ``hook``."""
+        script = self.script("hook.sh", 'cat >/dev/null; echo x >> "$TRACES/hook"')
+        groups = {"PreToolUse": [{"hooks": [{"type": "command", "command": str(script)}]}]}
+        folder.mkdir(exist_ok=True)
+        (folder / "hooks.json").write_text(json.dumps({"hooks": groups}))
+
+    def trust_hooks(self) -> None:
+        """Write down the hooks that there are as reviewed, as "Trust all" in the program does."""
+        info = {"name": "test", "title": "test", "version": "1"}
+        server = self.start("codex", "app-server", stdin="", more=True)
+        requests = (
+            ("initialize", {"clientInfo": info, "capabilities": {"experimentalApi": True}}),
+            ("hooks/list", {"cwds": [str(self.project)]}),
+        )
+        for number, (method, params) in enumerate(requests):
+            assert server.process.stdin
+            server.process.stdin.write(json.dumps({"id": number, "method": method, "params": params}) + "\n")
+            server.process.stdin.flush()
+            server.wait_for(f'"id":{number},', stream="out")
+        server.hang_up()
+        answers = [json.loads(line) for line in server.wait().out.splitlines()]
+        (listed,) = [answer["result"]["data"] for answer in answers if answer.get("id") == 1]
+        with (self.codex_home / "config.toml").open("a") as config:
+            for hook in listed[0]["hooks"]:
+                config.write(f'[hooks.state."{hook["key"]}"]\ntrusted_hash = "{hook["currentHash"]}"\n')
 
     def users(self) -> list[str]:
         """The user messages that the model was sent, each once."""
