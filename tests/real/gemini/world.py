@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from tests.pty.terminal import Terminal
 from tests.real.harness import World
@@ -28,13 +29,16 @@ class GeminiWorld(World):
         """The user messages that the model was sent, each once."""
         return list(dict.fromkeys(exchange.request.user for exchange in self.model.chats()))
 
-    def tui(self, *options: str) -> Terminal:
-        """Interactive ``gemini``, guarded, ready for a prompt."""
-        terminal = self.guard_screen("gemini", "--yolo", options=options)
-        terminal.wait_for("Type your message", 60)
-        # Before its session has begun, it keeps even commands to send them as prompts.
-        self.wait_until(lambda: "idle" in self.ask("status").out, 60)
-        return terminal
+    @contextmanager
+    def tui(self, *options: str) -> Iterator[Terminal]:
+        """Interactive ``gemini``, guarded, ready for a prompt; told to end behind the block."""
+        with self.guard_screen("gemini", "--yolo", options=options) as terminal:
+            terminal.wait_for("Type your message", 60)
+            # Before its session has begun, it keeps what is typed.
+            self.wait_until(lambda: "idle" in self.ask("status").out, 60)
+            yield terminal
+            terminal.process.terminate()
+            terminal.wait()
 
 
 def enter(terminal: Terminal, text: str) -> None:
