@@ -116,6 +116,7 @@ AGENTS: dict[str, Known] = {
     "stream": _known("Any program that prints its events", "streams", ""),
     "gemini": _known("Gemini CLI", "gemini", "0.61.0", "gemini gemini.js", "@google/gemini-cli"),
     "qwen": _known("Qwen Code", "qwen", "0.24.4", "qwen qwen-code", "@qwen-code/qwen-code"),
+    "copilot": _known("Copilot CLI", "copilot", "1.0.102", "copilot copilot.exe", "@github/copilot"),
     "acp": _known(
         "Agent Client Protocol",
         "acp",

@@ -132,7 +132,7 @@ class Run:
         """Everything that can still be refused. Raises LoopguardError."""
         plan = self._plan
         if plan.goal:
-            if not self._adapter.capabilities.prompt:
+            if not (self._adapter.capabilities.prompt or self._adapter.capabilities.respawn):
                 raise UsageError(f"{plan.argv0} cannot be prompted by us, so no goal can be pursued in it")
             self._set_goal(plan.goal)
         if plan.goals is not None and isinstance(self._adapter, Opened):

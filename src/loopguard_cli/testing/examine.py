@@ -18,7 +18,7 @@ import msgspec
 
 from loopguard_cli.core.events import AgentConnected, AnyEvent, Event, TextDelta, ToolAsked
 from loopguard_cli.exit_codes import ExitCode
-from loopguard_cli.testing import claude, codex, gemini, opencode, pi
+from loopguard_cli.testing import claude, codex, copilot, gemini, opencode, pi
 from loopguard_cli.testing.demonstration import Check
 from loopguard_cli.testing.exchange import End, Exchange
 from loopguard_cli.testing.model import ScriptedModel
@@ -31,7 +31,7 @@ INSTALLED = "is installed"
 """The first check; without it there are no others."""
 
 _LOOP = "Let me look at the log to see why it failed. "
-_CONTINUED = r"^\[ANTI-LOOP"
+_CONTINUED = r"(?m)^\[ANTI-LOOP"
 _TRIED = "tried.log"
 
 
@@ -80,6 +80,12 @@ SUBJECTS: Mapping[str, Subject] = {
         gemini.Sandbox,
         ("--yolo", "-p"),
         lambda command: Call(tool="run_shell_command", args={"command": command}),
+    ),
+    "copilot": Subject(
+        "copilot",
+        copilot.Sandbox,
+        ("--allow-all-tools", "-p"),
+        lambda command: Call(tool="bash", args={"command": command, "description": "Notes that it ran"}),
     ),
     "pi": Subject("pi", pi.Sandbox, ("-p",), lambda command: Call(tool="bash", args={"command": command})),
 }

@@ -45,17 +45,13 @@ class OpenCalls:
 
     def ended(self, session: SessionId, body: dict[str, Any]) -> Iterator[Event]:
         """The hook behind a call."""
-        tool, args = _what(body)
-        entry = next((entry for entry in self._open if entry[:3] == (session, tool, args)), None)
-        if entry is None:
-            return
-        self._open.remove(entry)
         response = reading.record(body, "tool_response")
         output = reading.flat(reading.at(response, "llmContent"))
         error = reading.at(response, "error")
         code = exit_code_of(output)
-        for event in self._calls.end(
-            entry[3],
+        for event in self.over(
+            session,
+            body,
             plain(output) or reading.flat(error),
             ok=not error and not code and not was_cancelled(body),
             exit_code=code,
@@ -64,6 +60,23 @@ class OpenCalls:
             yield event
             if isinstance(event, ToolFinished) and event.ok and event.tool in _CHANGING:
                 yield FilesChanged(session=session, files=(reading.text(event.args, "file_path"),))
+
+    def over(
+        self,
+        session: SessionId,
+        body: dict[str, Any],
+        output: str,
+        *,
+        ok: bool,
+        exit_code: int | None = None,
+        cancelled: bool = False,
+    ) -> Iterator[Event]:
+        """The oldest open call that is this one has ended."""
+        tool, args = _what(body)
+        entry = next((entry for entry in self._open if entry[:3] == (session, tool, args)), None)
+        if entry is not None:
+            self._open.remove(entry)
+            yield from self._calls.end(entry[3], output, ok=ok, exit_code=exit_code, cancelled=cancelled)
 
     def given_up(self, session: SessionId) -> Iterator[Event]:
         """The turn goes on or is over: of what is still open, no end will be told."""

@@ -83,6 +83,20 @@ def survivors(mark: str, spare: Collection[int] = ()) -> list[psutil.Process]:
     return [p for p in found.values() if p.pid not in spared and _runs(p)]
 
 
+def of_group(pid: int) -> list[psutil.Process]:
+    """What is below a process and in its process group."""
+    import psutil
+
+    found: list[psutil.Process] = []
+    with suppress(psutil.Error, ProcessLookupError):
+        group = os.getpgid(pid)
+        for process in psutil.Process(pid).children(recursive=True):
+            with suppress(ProcessLookupError):
+                if os.getpgid(process.pid) == group:
+                    found.append(process)
+    return found
+
+
 def _below(pids: Iterable[int]) -> set[int]:
     import psutil
 

@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import IO
 
 from loopguard_cli.agents.base import Answer, LaunchPlan, OnTerminal
+from loopguard_cli.runtime.processes import tree
 from loopguard_cli.runtime.processes.child import Child
 from loopguard_cli.runtime.reach.outlet import own_descriptor, writable
 from loopguard_cli.runtime.reach.pulse import after_its_output
@@ -56,7 +58,17 @@ class Tap:
         self._update()
 
     def interrupt(self) -> None:
+        """As by ^C: what it has started in its own process group is meant as well.
+
+        It may only be a program that waits for the real one and hands no signal on.
+        """
+        import psutil
+
+        below = tree.of_group(self._child.pid)
         self._child.send(signal.SIGINT)
+        for process in below:
+            with suppress(psutil.Error):
+                process.send_signal(signal.SIGINT)
 
     def close(self) -> None:
         if self._source.closed:
