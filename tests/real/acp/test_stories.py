@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import pytest
 from tests.real.harness import AgentSandbox, Result, World
 from tests.real.installed import installed
 
-from loopguard_cli.testing import claude, gemini
+from loopguard_cli.testing import claude, codex, gemini, pi
 from loopguard_cli.testing.conversation import Request
 from loopguard_cli.testing.exchange import End, Exchange
 from loopguard_cli.testing.script import Call, Hold, Reply, Say, reply, say, turn
@@ -25,40 +26,50 @@ QUICK = ("--set", "goal.cooldown_seconds=0.1")
 
 class Agent(NamedTuple):
     name: str
-    program: str
     arguments: tuple[str, ...]
     sandbox: type[AgentSandbox]
     shell: str
     """Its tool for commands."""
+    command: str
+    """The argument of that with the command."""
+    asks: bool
+    """It asks before each command where a person wants that, which `asking` configures."""
     asking: dict[str, Any]
-    """What a person configures to be asked about each command."""
 
 
 CLAUDE = Agent(
-    "claude-agent-acp",
-    "claude-agent-acp",
-    (),
-    claude.Sandbox,
-    "Bash",
-    {"permissions": {"allow": [], "defaultMode": "default"}},
+    "claude-agent-acp", (), claude.Sandbox, "Bash", "command", asks=True,
+    asking={"permissions": {"allow": [], "defaultMode": "default"}},
+)  # fmt: skip
+GEMINI = Agent("gemini", ("--acp",), gemini.Sandbox, "run_shell_command", "command", asks=True, asking={})
+CODEX = Agent(
+    "codex-acp", (), codex.Sandbox, "exec_command", "cmd", asks=True, asking={"approval_policy": "untrusted"}
 )
-GEMINI = Agent("gemini", "gemini", ("--acp",), gemini.Sandbox, "run_shell_command", {})
+PI = Agent("pi-acp", (), pi.Sandbox, "bash", "command", asks=False, asking={})
+AGENTS = (CLAUDE, GEMINI, CODEX, PI)
+
+asking_agents = pytest.mark.parametrize(
+    "world", [agent for agent in AGENTS if agent.asks], indirect=True, ids=lambda agent: agent.name
+)
+silent_agents = pytest.mark.parametrize(
+    "world", [CLAUDE, CODEX, PI], indirect=True, ids=lambda agent: agent.name
+)
+"""Those that run commands without asking, as their sandboxes configure them."""
 
 
 class AcpWorld(World):
     def __init__(self, agent: Agent) -> None:
         self.sandbox = agent.sandbox
         self.acp = agent
-        super().__init__(installed(agent.name, agent.program))
+        super().__init__(installed(agent.name))
 
     @property
     def command(self) -> tuple[str, ...]:
-        return (self.acp.program, *self.acp.arguments)
+        return (self.acp.name, *self.acp.arguments)
 
     def step(self, name: str) -> Call:
         """A call without output whose runs `World.count` counts."""
-        args = {"command": f"echo x >> $TRACES/{name}", "description": "Does one step"}
-        return Call(tool=self.acp.shell, args=args)
+        return Call(tool=self.acp.shell, args={self.acp.command: f"echo x >> $TRACES/{name}"})
 
     def drive(self, *options: str, prompt: str = "Do the task.") -> Result:
         """One prompt from a pipe; whatever the agent asks is allowed."""
@@ -75,7 +86,7 @@ class AcpWorld(World):
         return self.model.wait_for(lambda chats: next((c for c in chats if c.text), None))
 
 
-@pytest.fixture(params=[CLAUDE, GEMINI], ids=lambda agent: agent.name)
+@pytest.fixture(params=AGENTS, ids=lambda agent: agent.name)
 def world(request: pytest.FixtureRequest) -> Iterator[AcpWorld]:
     with AcpWorld(request.param) as world:
         yield world
@@ -89,19 +100,42 @@ def test_a_healthy_turn_passes_untouched(world: AcpWorld) -> None:
     a, b = reply(world.step("a")), reply(world.step("b"))
     world.model.behave([turn(a, b, a, say("All good."))])
     result = world.drive()
-    assert (result.code, result.out) == (0, "All good.\n"), result
+    assert result.code == 0, result
+    assert result.out.endswith("All good.\n"), "some add notices of their own before"
     assert (world.count("a"), world.count("b")) == (2, 1)
 
 
+@asking_agents
 def test_where_it_asks_the_third_equal_call_is_not_executed(world: AcpWorld) -> None:
     world.configure(**world.acp.asking)
     again, other = reply(world.step("again")), reply(world.step("other"))
-    world.model.behave([turn(again, again, again, other, say("Went another way."), match=TASK)])
+    # Some go on after a refusal, with others the turn is over, and what we say of it begins the next.
+    told = turn(other, say("Went another way."), match=TOLD)
+    world.model.behave([told, turn(again, again, again, other, say("Went another way."), match=TASK)])
     result = world.drive()
     assert result.code == 0, result
     assert (world.count("again"), world.count("other")) == (2, 1)
     assert result.out.endswith("Went another way.\n")
     assert "called 3 times with the same arguments" in result.err
+
+
+@silent_agents
+def test_where_it_does_not_ask_the_turn_is_cut_off_before_a_fourth(world: AcpWorld) -> None:
+    again, other = reply(world.step("again")), reply(world.step("other"))
+    told = turn(other, say("Went another way."), match=TOLD)
+    world.model.behave([told, turn(*[again] * 9, match=TASK)])
+    result = world.drive()
+    assert result.code == 0, result
+    assert world.count("again") <= 3
+    assert world.count("other") == 1
+    assert "no gate" in result.err, "that a block became an abort is said"
+
+
+def test_only_observed_nothing_is_stopped(world: AcpWorld) -> None:
+    world.model.behave([turn(*[reply(world.step("again"))] * 4, say("Done."), match=TASK)])
+    result = world.drive("--mode", "observe")
+    assert (result.code, world.count("again")) == (0, 4), result
+    assert len(world.users()) == 1
 
 
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: AcpWorld) -> None:
@@ -159,3 +193,63 @@ def test_it_does_not_survive_a_supervisor_that_is_killed(world: AcpWorld) -> Non
     started.signal(signal.SIGKILL)
     started.wait()
     world.check_survivors(10.0)
+
+
+# --- a person at the console --------------------------------------------------------------------
+
+
+def test_at_the_console_text_and_calls_are_read_and_a_turn_is_stopped(world: AcpWorld) -> None:
+    healthy = turn(reply(Say(text="I look. "), world.step("looked")), say("Looked."), match="^look")
+    lines = "".join(f"{uuid4().hex}\n" for _ in range(1000))
+    long = turn(reply(Say(text="Beginning.\n"), Say(text=lines, chunk=33, pace=0.05)), match="^do it")
+    world.model.behave([healthy, long, turn(say("Still here."), match="^and now"), turn(say(""))])
+    with world.guard_screen(*world.command, options=("--agent", "acp", "--permissions", "allow")) as console:
+        console.send("look\r")
+        console.wait_for("Looked.", 60)
+        assert "* " in console.text, "the call has a line"
+        assert "$TRACES/looked" in console.text
+        console.send("do it\r")
+        console.wait_for("Beginning.")
+        assert "\ndo it" in console.text, "what is typed has a line of its own"
+        begun = next(chat for chat in world.model.chats() if chat.request.user.startswith("do it"))
+        console.send("\x03")
+        world.model.wait_for(lambda _: begun.end is End.CLIENT_CLOSED)
+        console.send("and now\r")
+        console.wait_for("Still here")
+        console.send("\x04")
+        assert console.wait() == 0
+    assert len(world.users()) == 3
+    assert world.count("looked") == 1
+
+
+@asking_agents
+def test_a_question_at_the_console_is_the_persons_to_answer(world: AcpWorld) -> None:
+    world.configure(**world.acp.asking)
+    asked = reply(world.step("asked"))
+    yes, no = turn(asked, say("It ran."), match="^yes"), turn(asked, say("As you wish."), match="^no")
+    world.model.behave([yes, no, turn(say(""))])
+    with world.guard_screen(*world.command, options=("--agent", "acp")) as console:
+        console.send("no, do not\r")
+        console.wait_for("May it run", 60)
+        assert "$TRACES/asked" in console.text, "what it wants to run"
+        console.send("n\r")
+        world.wait_until(lambda: "idle" in world.ask("status").out)
+        assert world.count("asked") == 0
+        console.send("yes, do\r")
+        console.wait_for(lambda screen: screen.count("[y]") == 2)
+        console.send("y\r")
+        console.wait_for("It ran.")
+        assert world.count("asked") == 1
+
+
+@asking_agents
+def test_a_policy_answers_for_a_person_who_is_not_there(world: AcpWorld) -> None:
+    world.configure(**world.acp.asking)
+    world.model.behave([turn(reply(world.step("asked")), say("As you wish."))])
+    for permissions in ("deny", "ask"):
+        result = world.guard(
+            *world.command, options=("--agent", "acp", "--permissions", permissions), stdin="Do it."
+        ).wait()
+        assert result.code == 0, result
+        assert world.count("asked") == 0
+    assert "nobody is here to ask" in result.err

@@ -157,3 +157,13 @@ def test_a_reader_that_left_harms_nothing() -> None:
     assert "alive" in process.stderr.read()
     process.stderr.close()
     process.wait()
+
+
+def test_what_is_typed_after_a_turn_has_a_line_of_its_own(
+    seat: Seat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text in ("Done.", "Done.\n"):
+        seat.console.show(Shown(kind=Show.TEXT, text=text))
+        seat.console.show(Shown(kind=Show.END, text=""))
+        seat.console.show(Shown(kind=Show.END, text=""))
+    assert capsys.readouterr().out == "Done.\nDone.\n"

@@ -123,6 +123,7 @@ class Example(Unbridged):
                 session=self.session, ok=ok, output=line.output, exit_code=line.code, **self._call(line.done)
             )
         elif line.idle:
+            yield Shown(kind=Show.END, text="")
             yield from self._over()
             if self._queue:
                 yield from self._prompt(self._queue.popleft(), Origin.PERSON)

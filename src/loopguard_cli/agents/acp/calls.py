@@ -8,10 +8,11 @@ with the arguments known then: at the gate if permission is asked for it, else w
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from loopguard_cli.agents.acp.protocol import ToolFields, exit_code_of, output_of, paths_of
+from loopguard_cli.agents.acp.protocol import ToolFields, exit_code_of, output_of, paths_of, printed_of
 from loopguard_cli.agents.base import Show, Shown
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.events import Event, FilesChanged, ToolAsked, ToolFinished, ToolStarted
@@ -19,6 +20,8 @@ from loopguard_cli.core.ids import CallId, MessageId, RequestId, SessionId
 
 CALLS = 1000
 TOOLS = 200
+PRINTED = 1 << 18
+"""Characters that are kept of what a command prints while it runs."""
 BRIEF = 120
 """Characters of a call or a result on the console."""
 
@@ -26,18 +29,22 @@ _NAME = re.compile(r"[\w.:/-]+")
 _CHANGING = {"edit", "delete", "move"}
 _COMMAND = "execute"
 _BESIDE = {"description", "timeout"}
+_BOOKKEEPING = {"call_id", "completed_at_ms", "parsed_cmd", "source", "started_at_ms", "turn_id"}
+"""What codex-acp puts beside the arguments of a call; it differs from call to call."""
+_TYPED, _PROCESS = "interaction_input", "process_id"
+_BY_SHELL = {"-c", "-lc", "-ic"}
 
 
 class _Call:
     """What is known of one call."""
 
     __slots__ = (
-        "args", "ended", "first_title", "kind", "named", "refused", "rejected", "running", "title", "told",
-        "tool", "whole",
+        "args", "ended", "first_title", "kind", "named", "printed", "refused", "rejected", "running", "title",
+        "told", "tool", "whole",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.tool = self.kind = self.title = self.first_title = ""
+        self.tool = self.kind = self.title = self.first_title = self.printed = ""
         self.named = False
         """The agent named the tool; a title may only describe the call."""
         self.args: dict[str, Any] = {}
@@ -110,6 +117,8 @@ class Calls:
         if isinstance(fields.raw_input, dict) and not (gate and call.whole):
             call.args = {**call.args, **fields.raw_input}
             call.whole = not gate and fields.status == "in_progress"
+        if len(call.printed) < PRINTED and not call.ended:
+            call.printed += printed_of(fields)
         if fields.name:
             call.tool, call.named = fields.name, True
         elif not call.named:
@@ -118,11 +127,14 @@ class Calls:
         return call
 
     def _arguments(self, call_id: CallId, call: _Call) -> dict[str, Any]:
-        args = call.args
+        args = {name: value for name, value in call.args.items() if name not in _BOOKKEEPING}
         if call.kind == _COMMAND and "command" in args:
             # The same command is asked about and reported with different fields beside it.
             beside = _BESIDE | ({"cwd"} if args.get("cwd") == self._directory else set())
+            if _TYPED not in args:
+                beside |= {_PROCESS}  # its own; where something is typed into one, it matters which
             args = {name: value for name, value in args.items() if name not in beside}
+            args["command"] = _command(args["command"])
         if args:
             return args
         # Without arguments only the title tells calls apart; a bare name would make all of them equal.
@@ -143,7 +155,8 @@ class Calls:
     ) -> Iterator[Event | Shown]:
         call.ended = True
         ok = fields.status == "completed"
-        output, code, paths = output_of(fields), exit_code_of(fields), paths_of(fields)
+        output, code, paths = output_of(fields) or call.printed, exit_code_of(fields), paths_of(fields)
+        call.printed = ""
         yield ToolFinished(
             session=session,
             call=fields.tool_call_id,
@@ -163,7 +176,15 @@ class Calls:
             yield Shown(kind=Show.RESULT, text=f"{f'exit {code}' if ok else 'failed'}: {first}")
 
 
+def _command(given: Any) -> Any:
+    """A command as a person writes it, where it was given as words or as the shell that runs it."""
+    if not isinstance(given, list) or not given or not all(isinstance(word, str) for word in given):
+        return given
+    _shell, *rest = given
+    return rest[1] if len(rest) == 2 and rest[0] in _BY_SHELL else shlex.join(given)
+
+
 def _brief(call: _Call) -> str:
-    text = " ".join(str(call.args.get("command") or call.title).split())
+    text = " ".join(str(_command(call.args.get("command")) or call.title).split())
     line = text if text.startswith(call.tool) else f"{call.tool} {text}"
     return line if len(line) <= BRIEF else line[: BRIEF - 1] + "…"

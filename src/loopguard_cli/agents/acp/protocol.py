@@ -74,6 +74,7 @@ class ToolFields(Struct, frozen=True, kw_only=True):
     raw_output: Any = None
     content: Any = None
     locations: Any = None
+    meta: Any = msgspec.field(default=None, name="_meta")
 
 
 class Chunk(Struct, frozen=True, kw_only=True):
@@ -118,6 +119,9 @@ def text_of(content: Any) -> str:
     return ""
 
 
+_OUTPUTS = ("output", "aggregated_output", "error", "message")
+
+
 def output_of(fields: ToolFields) -> str:
     """What a call returned, as text."""
     blocks = fields.content if isinstance(fields.content, list) else []
@@ -126,20 +130,29 @@ def output_of(fields: ToolFields) -> str:
         return text
     raw = fields.raw_output
     if isinstance(raw, dict):
-        raw = next((raw[name] for name in ("output", "error", "message") if raw.get(name)), raw)
+        said = [raw[name] for name in _OUTPUTS if raw.get(name) is not None]
+        # One that is there and empty says that nothing was printed; what is beside it is not output.
+        raw = next(filter(None, said), said[0] if said else raw)
     if raw is None or isinstance(raw, str):
         return raw or ""
     return msgspec.json.encode(raw).decode()
 
 
+def printed_of(fields: ToolFields) -> str:
+    """A piece of what a command printed, where the agent has a terminal of its own for it."""
+    data = _below(fields.meta, "terminal_output").get("data")
+    return data if isinstance(data, str) else ""
+
+
+def _below(value: Any, name: str) -> dict[str, Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def exit_code_of(fields: ToolFields) -> int | None:
     """The exit status of a command, where the agent says it."""
-    raw = fields.raw_output
-    if not isinstance(raw, dict):
-        return None
-    metadata = raw.get("metadata")
-    places = (raw, metadata if isinstance(metadata, dict) else {})
-    for place in places:
+    raw = fields.raw_output if isinstance(fields.raw_output, dict) else {}
+    for place in (raw, _below(raw, "metadata"), _below(fields.meta, "terminal_exit")):
         for name in ("exit", "exit_code", "exitCode"):
             code = place.get(name)
             if isinstance(code, int) and not isinstance(code, bool):

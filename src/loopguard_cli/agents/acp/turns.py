@@ -140,6 +140,7 @@ class Turns:
         message = self.replies.newest
         finished = list(self.replies.finish(self.session, reason, aborted=aborted))
         yield from finished
+        yield Shown(kind=Show.END, text="")
         if failure:
             self.status = 1
             yield Shown(kind=Show.NOTE, text=f"the turn failed: {failure}")

@@ -59,6 +59,8 @@ class Show(StrEnum):
     """One line about the session."""
     PROMPT = "prompt"
     """What we sent to the agent in the person's place."""
+    END = "end"
+    """Nothing: the turn is over, and what comes next begins a new line."""
     OUT = "out"
     """To standard output, verbatim: what the agent itself would have printed."""
     ERR = "err"

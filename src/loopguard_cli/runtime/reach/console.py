@@ -67,6 +67,8 @@ class Console:
             _write(sys.stderr, shown.text)
         elif shown.kind in (Show.TEXT, Show.REASONING):
             self._stream(shown)
+        elif shown.kind is Show.END:
+            self.break_line()
         else:
             self.break_line()
             lines = shown.text.splitlines() or [""]
