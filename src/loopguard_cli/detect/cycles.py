@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
+from loopguard_cli.core.settings import CallSettings
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.resemblance import is_variation
@@ -92,6 +93,11 @@ class ExactCycle(Plain):
                 threshold=settings.cycle_repeats,
             )
 
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        settings = self.scene.settings
+        calls = tail(self.scene.journal.recent, settings.max_cycle_length * settings.cycle_repeats)
+        yield from _rounds_gone(calls, settings, _same_key)
+
 
 class OutcomeCycle(Plain):
     """Preset ``balanced``: keys and outcomes, or keys and errors."""
@@ -125,6 +131,15 @@ class OutcomeCycle(Plain):
         length, extent = period(calls, longest, repeats, _nearly_same)
         if length and fresh >= length:
             yield self._found(call, calls[-extent:], length, now, exact=False)
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        journal, settings = self.scene.journal, self.scene.settings
+        calls = [
+            one
+            for one in tail(journal.recent, settings.max_cycle_length * (settings.cycle_repeats + 1))
+            if one.turn == journal.turn and one.proves
+        ]
+        yield from _rounds_gone(calls, settings, _same_outcome)
 
     def _found(self, call: Call, proof: Sequence[Call], length: int, now: float, *, exact: bool) -> Finding:
         repeats = self.scene.settings.cycle_repeats
@@ -186,6 +201,14 @@ class NoisyCycle(Plain):
             threshold=repeats,
             noise=span - len(proof),
         )
+
+
+def _rounds_gone(calls: Sequence[Call], settings: CallSettings, same: Same) -> Iterable[Gauge]:
+    """Rounds that ``calls`` have gone up to their end, from the second on."""
+    length, extent = period(calls, settings.max_cycle_length, 2, same)
+    if length:
+        used, tool = extent // length, calls[-1].tool
+        yield Gauge(rule="call-cycle", used=used, limit=settings.cycle_repeats, tool=tool)
 
 
 def _same_key(one: Call, other: Call) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
 from loopguard_cli.detect.resemblance import is_variation
@@ -26,6 +26,25 @@ class RepeatedDelegation(Plain):
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         if call.kind is not Kind.DELEGATE:
             return
+        proof = self._rounds(call)
+        equal = all(one.key == call.key for one in proof)
+        if len(proof) >= BLOCK and equal:
+            self.scene.standing.block(call.key, self.scene.journal.changes)
+            yield self._found(call, proof, now, Action.BLOCK)
+        elif len(proof) >= NUDGE:
+            yield self._found(call, proof, now, Action.NUDGE)
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """Rounds in which the task of the latest delegation was given, from the second on."""
+        recent = self.scene.journal.recent
+        call = recent[-1] if recent else None
+        if call is None or call.kind is not Kind.DELEGATE:
+            return
+        if (used := len(self._rounds(call))) > 1:
+            yield Gauge(rule="repeated-delegation", used=used, limit=NUDGE, tool=call.tool)
+
+    def _rounds(self, call: Call) -> list[Call]:
+        """One delegation of the same task for each of the latest rounds, oldest first."""
         given: dict[int, Call] = {}
         for one in reversed(tail(self.scene.journal.recent, CONSIDERED)):
             if one.turn != call.turn or one.kind is not Kind.DELEGATE:
@@ -36,13 +55,7 @@ class RepeatedDelegation(Plain):
                     continue
                 break
             given[one.round] = one
-        proof = list(reversed(given.values()))
-        equal = all(one.key == call.key for one in proof)
-        if len(proof) >= BLOCK and equal:
-            self.scene.standing.block(call.key, self.scene.journal.changes)
-            yield self._found(call, proof, now, Action.BLOCK)
-        elif len(proof) >= NUDGE:
-            yield self._found(call, proof, now, Action.NUDGE)
+        return list(reversed(given.values()))
 
     def _found(self, call: Call, proof: list[Call], now: float, action: Action) -> Finding:
         return self.scene.finding(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.rule import Plain, Scene
@@ -48,6 +48,13 @@ class FruitlessEdits(Plain):
             gate=False,
             threshold=limit,
         )
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """Changes after which the call that failed last failed in the same way, from the second on."""
+        row = next(reversed(self._failures.values()), [])
+        if (used := len({one.epoch for one in row})) > 1:
+            limit = self.scene.settings.fruitless_edit_cycles
+            yield Gauge(rule="fruitless-edits", used=used, limit=limit, tool=row[-1].tool)
 
     def forget(self, key: CallKey) -> None:
         self._failures.pop(key, None)

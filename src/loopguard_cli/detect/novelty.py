@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import takewhile
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
@@ -52,6 +53,16 @@ class NoNovelty(Plain):
             window=WINDOW,
             distinct=len(keys),
         )
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """The latest calls that brought at most one new thing, once they are a third of the window."""
+        journal = self.scene.journal
+        stale = takewhile(
+            lambda one: journal.news - one[1] <= NEW and journal.epoch == one[2], reversed(self._window)
+        )
+        used = sum(1 for _ in stale)
+        if used >= WINDOW // 3:
+            yield Gauge(rule="no-novelty", used=used, limit=WINDOW)
 
     def spoke(self) -> None:
         self._window.clear()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.rule import Plain, Scene
 
@@ -50,6 +50,14 @@ class SiblingError(Plain):
         elif call.complete:
             kin.worked(session, call.key)
         return ()
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """Other sub-agents in which the latest call failed in the same way."""
+        recent = self.scene.journal.recent
+        if not recent:
+            return
+        if used := len(self.scene.kin.failures(self.scene.session, recent[-1].key)):
+            yield Gauge(rule="sibling-error", used=used, limit=NUDGE, tool=recent[-1].tool)
 
     def spoke(self) -> None:
         self.scene.kin.changed(self.scene.session)

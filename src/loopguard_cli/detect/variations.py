@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, takewhile
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
@@ -96,6 +96,18 @@ class SameOutcome(Plain):
         elif _says_nothing_new(steady):
             yield self._found(call, steady, now, REWORDED)
 
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """Variations of the latest call with the same outcome, from the second on."""
+        journal = self.scene.journal
+        call = journal.recent[-1] if journal.recent else None
+        if call is None or call.kind in (*_NOT_ASKING, Kind.IDLE) or call.turn != journal.turn:
+            return
+        past = (one for one in islice(reversed(journal.recent), 1, CONSIDERED) if one.turn == call.turn)
+        run = self._run((one for one in past if one.kind is not Kind.NOTE), call)
+        varied = [*_while(run, call, is_variation), call]
+        if len(varied) > 1 and len({one.key for one in varied}) > 1:
+            yield Gauge(rule="same-outcome", used=len(varied), limit=VARIATIONS, tool=call.tool)
+
     def _run(self, past: Iterable[Call], call: Call) -> list[Call]:
         """The latest calls, without interruption, of one tool, whose outcomes agree.
 
@@ -148,13 +160,7 @@ class GrowingCall(Plain):
     """A call that is repeated inside itself."""
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        grown = [call]
-        for one in islice(reversed(self.scene.journal.recent), 1, CONSIDERED):
-            if one.turn != call.turn or one.tool != call.tool or not _may_grow(one, grown[0]):
-                break
-            if not _grew(one.shape, grown[0].shape):
-                break
-            grown.insert(0, one)
+        grown = self._chain(call)
         if len(grown) >= GROWN:
             yield self.scene.finding(
                 "growing-call",
@@ -166,6 +172,24 @@ class GrowingCall(Plain):
                 limit=Action.ABORT if len(grown) >= GROWN + AFTER_NUDGE else Action.NUDGE,
                 threshold=GROWN,
             )
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """Calls up to the latest that grow, from the second on."""
+        recent = self.scene.journal.recent
+        grown = self._chain(recent[-1]) if recent else []
+        if len(grown) > 1:
+            yield Gauge(rule="growing-call", used=len(grown), limit=GROWN, tool=grown[-1].tool)
+
+    def _chain(self, call: Call) -> list[Call]:
+        """The latest calls up to ``call``, each the one before with a part of it repeated."""
+        grown = [call]
+        for one in islice(reversed(self.scene.journal.recent), 1, CONSIDERED):
+            if one.turn != call.turn or one.tool != call.tool or not _may_grow(one, grown[0]):
+                break
+            if not _grew(one.shape, grown[0].shape):
+                break
+            grown.insert(0, one)
+        return grown
 
 
 def _asks_the_same(one: Call, other: Call) -> bool:

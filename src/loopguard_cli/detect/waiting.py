@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
@@ -68,7 +68,7 @@ class PollUnchanged(Plain):
         self._polls.append(call)
         if len(self._polls) > KEPT:
             del self._polls[0]
-        mine = [poll for poll in self._polls if poll.key == call.key or _asks_the_same(poll, call)]
+        mine = self._like(call)
         limit = _limit(mine)
         hard = limit == POLLS_QUICK and len(mine) >= 2 * limit
         if len(mine) < limit or _slows_down(mine) or (len(mine) % limit and not hard):
@@ -90,6 +90,15 @@ class PollUnchanged(Plain):
             self._news = self.scene.journal.news
             self._polls = [call]
         return ()
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """Polls like the latest that brought nothing, from the second on."""
+        if len(self._polls) > 1:
+            mine = self._like(self._polls[-1])
+            yield Gauge(rule="poll-unchanged", used=len(mine), limit=_limit(mine), tool=mine[-1].tool)
+
+    def _like(self, call: Call) -> list[Call]:
+        return [poll for poll in self._polls if poll.key == call.key or _asks_the_same(poll, call)]
 
     def forget(self, key: CallKey) -> None:
         self._polls = [poll for poll in self._polls if poll.key != key]
