@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+
+from loopguard_cli.cli import live
 
 Words = Annotated[
     list[str], typer.Argument(metavar="OBJECTIVE", help="What is to be achieved.", show_default=False)
@@ -92,6 +96,65 @@ Session = Annotated[
         "--session", metavar="ID", help="Session of the agent; else the one last used.", show_default=False
     ),
 ]
+
+
+BUDGETS: dict[str, tuple[Any, Any]] = {
+    "max_turns": (MaxTurns, ""),
+    "max_minutes": (MaxMinutes, ""),
+    "max_duration_ms": (MaxDuration, ""),
+    "budget": (Budget, ""),
+    "max_total_tokens": (TotalTokens, ""),
+    "max_cost": (Cost, ""),
+}
+"""Name, type and default of the options that a goal can be given at any time."""
+
+TERMS: dict[str, tuple[Any, Any]] = {
+    **BUDGETS,
+    "cooldown_ms": (Cooldown, ""),
+    "no_progress_threshold": (LowOutput, ""),
+    "no_progress_turns": (LowTurns, ""),
+    "no_tool_turns": (TalkTurns, ""),
+    "success": (Success, ""),
+    "constraints": (Constraints, ""),
+    "mode": (Mode, ""),
+    "check": (Check, None),
+    "check_timeout": (CheckTimeout, ""),
+}
+"""Those that say what a goal is."""
+
+ASKING: dict[str, tuple[Any, Any]] = {
+    "run": (live.RunOption, ""),
+    "session": (Session, ""),
+    "as_json": (live.JsonOption, False),
+}
+"""Those of every command about goals."""
+
+
+def options(table: dict[str, tuple[Any, Any]] | None = None) -> Callable[[Callable[..., None]], Any]:
+    """Gives a command the options of ``table``, as ``given``, and those of `ASKING`, as ``asking``.
+
+    The command declares what it takes besides. Typer reads the signature that is made here.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        declared = inspect.signature(function, eval_str=True).parameters
+        own = [one for name, one in declared.items() if name not in ("given", "asking")]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+            for name, (kind, default) in {**(table or {}), **ASKING}.items()
+        ]
+
+        def command(**values: Any) -> None:
+            asking = {name: values.pop(name) for name in ASKING}
+            given = {name: values.pop(name) for name in table or ()}
+            function(**values, **({"given": given} if table else {}), asking=asking)
+
+        command.__doc__, command.__name__ = function.__doc__, function.__name__
+        command.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in (*own, *added)}
+        return command
+
+    return decorate
 
 
 def as_text(words: list[str] | None, options: dict[str, Any]) -> str:

@@ -8,26 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from loopguard_cli.cli import live
-from loopguard_cli.cli.goal_options import (
-    Budget,
-    Check,
-    CheckTimeout,
-    Constraints,
-    Cooldown,
-    Cost,
-    LowOutput,
-    LowTurns,
-    MaxDuration,
-    MaxMinutes,
-    MaxTurns,
-    Mode,
-    Session,
-    Success,
-    TalkTurns,
-    TotalTokens,
-    Words,
-    as_text,
-)
+from loopguard_cli.cli.goal_options import BUDGETS, TERMS, Words, as_text, options
 from loopguard_cli.cli.lazy import epilog
 
 EXAMPLES = (
@@ -62,11 +43,7 @@ def _numbers(incomplete: str) -> list[tuple[str, str]]:
     return [(str(n), goal.objective[:60]) for n, goal in numbered if str(n).startswith(incomplete)]
 
 
-Run = live.RunOption
-Json = live.JsonOption
-
-
-def _ask(verb: str, text: str, run: str, session: str, as_json: bool) -> None:
+def _ask(verb: str, text: str, *, run: str, session: str, as_json: bool) -> None:
     """Carry out one command and show the answer."""
     from loopguard_cli.cli import goals
     from loopguard_cli.cli.render import goal, page
@@ -92,16 +69,10 @@ def _ask(verb: str, text: str, run: str, session: str, as_json: bool) -> None:
         )
     ),
 )
-def set_goal(
-    objective: Words, max_turns: MaxTurns = "", max_minutes: MaxMinutes = "",
-    max_duration_ms: MaxDuration = "", budget: Budget = "",
-    max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
-    no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
-    success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
-    check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
-) -> None:  # fmt: skip
+@options(TERMS)
+def set_goal(objective: Words, *, given: dict[str, Any], asking: dict[str, Any]) -> None:
     """Set a goal. It replaces the goal in focus; 'add' keeps that in the background."""
-    _ask("set", as_text(objective, _flags(locals())), run, session, as_json)
+    _ask("set", as_text(objective, given), **asking)
 
 
 @app.command(
@@ -109,16 +80,10 @@ def set_goal(
     short_help="Set a goal and keep the present one in the background.",
     epilog=epilog(('loopguard goal add "update the manual" --max-minutes 20',)),
 )
-def add(
-    objective: Words, max_turns: MaxTurns = "", max_minutes: MaxMinutes = "",
-    max_duration_ms: MaxDuration = "", budget: Budget = "",
-    max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
-    no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
-    success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
-    check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
-) -> None:  # fmt: skip
+@options(TERMS)
+def add(objective: Words, *, given: dict[str, Any], asking: dict[str, Any]) -> None:
     """Set a goal and keep the present one in the background."""
-    _ask("add", as_text(objective, _flags(locals())), run, session, as_json)
+    _ask("add", as_text(objective, given), **asking)
 
 
 @app.command(
@@ -131,19 +96,17 @@ def add(
         )
     ),
 )
+@options(TERMS)
 def edit(
     objective: Annotated[
         list[str] | None, typer.Argument(metavar="OBJECTIVE", help="The new objective.", show_default=False)
     ] = None,
-    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "",
-    max_duration_ms: MaxDuration = "", budget: Budget = "",
-    max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
-    no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
-    success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
-    check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
-) -> None:  # fmt: skip
+    *,
+    given: dict[str, Any],
+    asking: dict[str, Any],
+) -> None:
     """Change the goal in focus. Used budget is kept, and a stopped goal goes on."""
-    _ask("edit", as_text(objective, _flags(locals())), run, session, as_json)
+    _ask("edit", as_text(objective, given), **asking)
 
 
 @app.command(
@@ -151,21 +114,20 @@ def edit(
     short_help="Set several goals that run one after the other.",
     epilog=epilog(('loopguard goal sequence "build the parser" "write the tests" "ship it" --max-turns 20',)),
 )
+@options(TERMS)
 def sequence(
     objectives: Annotated[
         list[str], typer.Argument(metavar="OBJECTIVE...", help="One each.", show_default=False)
     ],
-    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "", max_duration_ms: MaxDuration = "",
-    budget: Budget = "", max_total_tokens: TotalTokens = "", max_cost: Cost = "", cooldown_ms: Cooldown = "",
-    no_progress_threshold: LowOutput = "", no_progress_turns: LowTurns = "", no_tool_turns: TalkTurns = "",
-    success: Success = "", constraints: Constraints = "", mode: Mode = "", check: Check = None,
-    check_timeout: CheckTimeout = "", run: Run = "", session: Session = "", as_json: Json = False,
-) -> None:  # fmt: skip
+    *,
+    given: dict[str, Any],
+    asking: dict[str, Any],
+) -> None:
     """Set several goals that run one after the other. They replace all goals of the session.
 
     The options hold for each of them.
     """
-    _ask("sequence", "\n".join([*objectives, as_text(None, _flags(locals()))]), run, session, as_json)
+    _ask("sequence", "\n".join([*objectives, as_text(None, given)]), **asking)
 
 
 @app.command(
@@ -173,20 +135,23 @@ def sequence(
     short_help="Turn to another goal.",
     epilog=epilog(("loopguard goal focus 2",)),
 )
+@options()
 def focus(
     goal: Annotated[
         str, typer.Argument(metavar="NUMBER|ID", help="As 'list' shows it.", autocompletion=_numbers)
     ],
-    run: Run = "", session: Session = "", as_json: Json = False,
-) -> None:  # fmt: skip
+    *,
+    asking: dict[str, Any],
+) -> None:
     """Turn to another goal; the present one goes to the background."""
-    _ask("focus", goal, run, session, as_json)
+    _ask("focus", goal, **asking)
 
 
 @app.command("pause", short_help="Pause: nothing is sent until it is resumed.")
-def pause(run: Run = "", session: Session = "", as_json: Json = False) -> None:
+@options()
+def pause(*, asking: dict[str, Any]) -> None:
     """Pause the goal in focus. A turn that loopguard began is aborted."""
-    _ask("pause", "", run, session, as_json)
+    _ask("pause", "", **asking)
 
 
 @app.command(
@@ -199,26 +164,24 @@ def pause(run: Run = "", session: Session = "", as_json: Json = False) -> None:
         )
     ),
 )
-def resume(
-    max_turns: MaxTurns = "", max_minutes: MaxMinutes = "",
-    max_duration_ms: MaxDuration = "", budget: Budget = "",
-    max_total_tokens: TotalTokens = "", max_cost: Cost = "",
-    run: Run = "", session: Session = "", as_json: Json = False,
-) -> None:  # fmt: skip
+@options(BUDGETS)
+def resume(*, given: dict[str, Any], asking: dict[str, Any]) -> None:
     """Go on with a stopped goal, with a fresh budget."""
-    _ask("resume", as_text(None, _flags(locals())), run, session, as_json)
+    _ask("resume", as_text(None, given), **asking)
 
 
 @app.command("clear", short_help="Drop all goals of the session.")
-def clear(run: Run = "", session: Session = "", as_json: Json = False) -> None:
+@options()
+def clear(*, asking: dict[str, Any]) -> None:
     """Drop all goals of the session. Achieved ones stay in the list."""
-    _ask("clear", "", run, session, as_json)
+    _ask("clear", "", **asking)
 
 
 @app.command("list", short_help="List the goals of the session.")
-def list_goals(run: Run = "", session: Session = "", as_json: Json = False) -> None:
+@options()
+def list_goals(*, asking: dict[str, Any]) -> None:
     """List the goals of the session, and those that are finished."""
-    _ask("list", "", run, session, as_json)
+    _ask("list", "", **asking)
 
 
 @app.command(
@@ -231,15 +194,17 @@ def list_goals(run: Run = "", session: Session = "", as_json: Json = False) -> N
         )
     ),
 )
-def status(run: Run = "", session: Session = "", as_json: Json = False) -> None:
+@options()
+def status(*, asking: dict[str, Any]) -> None:
     """Show how the goal in focus stands, or the result of the last one."""
-    _ask("status", "", run, session, as_json)
+    _ask("status", "", **asking)
 
 
 @app.command("history", short_help="Show what happened to the goal in focus.")
-def history(run: Run = "", session: Session = "", as_json: Json = False) -> None:
+@options()
+def history(*, asking: dict[str, Any]) -> None:
     """Show what happened to the goal in focus, or to the last one, oldest first."""
-    _ask("history", "", run, session, as_json)
+    _ask("history", "", **asking)
 
 
 @app.command(
@@ -247,14 +212,16 @@ def history(run: Run = "", session: Session = "", as_json: Json = False) -> None
     short_help="Declare the goal in focus achieved.",
     epilog=epilog(('loopguard goal complete "looked at it myself"',)),
 )
+@options()
 def complete(
     evidence: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT", help="What shows it.", show_default=False)
     ] = None,
-    run: Run = "", session: Session = "", as_json: Json = False,
-) -> None:  # fmt: skip
+    *,
+    asking: dict[str, Any],
+) -> None:
     """Declare the goal in focus achieved. From a person this needs no proof."""
-    _ask("complete", " ".join(evidence or ()), run, session, as_json)
+    _ask("complete", " ".join(evidence or ()), **asking)
 
 
 @app.command(
@@ -262,12 +229,14 @@ def complete(
     short_help="Stop the goal in focus because of an obstacle.",
     epilog=epilog(('loopguard goal block "the licence key is missing"',)),
 )
+@options()
 def block(
     obstacle: Annotated[list[str], typer.Argument(metavar="TEXT", help="The obstacle.", show_default=False)],
-    run: Run = "", session: Session = "", as_json: Json = False,
-) -> None:  # fmt: skip
+    *,
+    asking: dict[str, Any],
+) -> None:
     """Stop the goal in focus because of an obstacle."""
-    _ask("block", " ".join(obstacle), run, session, as_json)
+    _ask("block", " ".join(obstacle), **asking)
 
 
 @app.command(
@@ -291,7 +260,7 @@ def import_goals(
         list[str] | None,
         typer.Option("--session", metavar="ID", help="Only this session; repeatable.", show_default=False),
     ] = None,
-    as_json: Json = False,
+    as_json: live.JsonOption = False,
 ) -> None:
     """Take over goals of the OpenCode goal plugin. Its files stay as they are; all goals arrive paused."""
     import time
@@ -321,13 +290,6 @@ def import_goals(
         typer.echo(f"Left as they are, because they have goals here: {', '.join(done.kept)}")
     if done.skipped:
         typer.echo(f"Not valid and left out: {done.skipped}.")
-
-
-_NO_FLAGS = frozenset({"objective", "objectives", "run", "session", "as_json"})
-
-
-def _flags(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in _NO_FLAGS}
 
 
 def _count(number: int, noun: str) -> str:
