@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.pty.terminal import Terminal
-from tests.real.harness import Result, World
+from tests.real.harness import Result, Started, World
 from tests.real.installed import installed
 
 from loopguard_cli.testing import pi
@@ -198,17 +198,96 @@ def test_json_stays_one_stream_of_pi_over_a_continuation(world: PiWorld) -> None
     assert [e["aborted"] for e in events if e["type"] == "agent_settled"] == [True, False]
 
 
+def test_json_is_guarded_and_a_goal_pursued_in_it(world: PiWorld) -> None:
+    world.model.behave(
+        [
+            turn(say(ACHIEVED), match="<goal_continuation>"),
+            turn(*[reply(step("again"))] * 3, say("One part.")),
+        ]
+    )
+    result = run(world, "--goal", "make the tests pass", *QUICK, agent=("--mode", "json", "Do the task."))
+    assert (result.code, world.count("again")) == (0, 2), result
+    events = [json.loads(line) for line in result.out.splitlines()]
+    assert [e["aborted"] for e in events if e["type"] == "agent_settled"] == [False, False]
+
+
+def test_an_interrupt_ends_a_run_that_prints_json(world: PiWorld) -> None:
+    world.model.behave([turn(reply(Say(text="Beginning. "), Hold()))])
+    started = world.guard("pi", "--mode", "json", "Go.", options=("--goal", "make the tests pass", *QUICK))
+    streaming(world)
+    started.signal(signal.SIGINT)
+    assert started.wait().code == 130
+    assert len(world.model.chats()) == 1
+
+
+@contextmanager
+def rpc(world: World, *options: str) -> Iterator[Client]:
+    client = Client(
+        world.start(*world.guard_command("pi", "--mode", "rpc", options=options), stdin="", more=True)
+    )
+    yield client
+    client.started.hang_up()
+    assert client.started.wait().code == 0
+
+
+class Client:
+    """A program that talks to pi."""
+
+    def __init__(self, started: Started) -> None:
+        self.started = started
+
+    def send(self, **command: str) -> None:
+        assert self.started.process.stdin
+        self.started.process.stdin.write(json.dumps({"id": command["type"], **command}) + "\n")
+        self.started.process.stdin.flush()
+
+    def wait_for(self, text: str) -> None:
+        self.started.wait_for(text, stream="out", timeout=60)
+
+    def answers(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.started.out.splitlines()]
+
+
 def test_rpc_is_guarded_and_its_client_goes_on_talking(world: PiWorld) -> None:
-    world.model.behave([turn(*[reply(step("again"))] * 3, say("Done."))])
-    prompt = json.dumps({"id": "1", "type": "prompt", "message": "Do the task."}) + "\n"
-    client = world.start(*world.guard_command("pi", "--mode", "rpc"), stdin=prompt, more=True)
-    client.wait_for('"agent_settled"', stream="out")
-    client.hang_up()
-    result = client.wait()
-    assert result.code == 0, result
-    answers: list[dict[str, Any]] = [json.loads(line) for line in result.out.splitlines()]
-    assert any(a["type"] == "response" and a["success"] for a in answers)
+    world.model.behave(
+        [turn(say("Still here."), match="and now"), turn(*[reply(step("again"))] * 3, say("Done."))]
+    )
+    with rpc(world) as client:
+        client.send(type="prompt", message="Do the task.")
+        client.wait_for('"agent_settled"')
+        client.send(type="prompt", message="and now")
+        client.wait_for("Still here.")
+        assert all(answer["success"] for answer in client.answers() if answer["type"] == "response")
     assert world.count("again") == 2
+
+
+def test_over_rpc_a_loop_of_prose_is_cut_off_and_continued(world: PiWorld) -> None:
+    world.model.behave([turn(reply(step("on")), say("Went on."), match=CUT_OFF), turn(on_and_on())])
+    with rpc(world) as client:
+        client.send(type="prompt", message="Do the task.")
+        client.wait_for("Went on.")
+    assert world.model.chats()[0].end is End.CLIENT_CLOSED
+    assert world.count("on") == 1
+
+
+def test_over_rpc_a_goal_is_pursued_until_it_is_achieved(world: PiWorld) -> None:
+    world.model.behave([turn(say(ACHIEVED), match="<goal_continuation>"), turn(say("One part is done."))])
+    with rpc(world, "--goal", "make the tests pass", *QUICK) as client:
+        client.send(type="prompt", message="Start the work.")
+        client.wait_for("12 of 12")
+        world.wait_until(lambda: "achieved" in world.ask("goal", "status").out)
+    assert len(users(world)) == 2
+
+
+def test_over_rpc_an_abort_of_the_client_stops_the_goal_and_nothing_more_is_sent(world: PiWorld) -> None:
+    world.model.behave([turn(reply(Say(text="Beginning. "), Hold()))])
+    with rpc(world, "--goal", "make the tests pass", *QUICK) as client:
+        client.send(type="prompt", message="Start the work.")
+        first = streaming(world)
+        client.send(type="abort")
+        world.model.wait_for(lambda _: first.end is End.CLIENT_CLOSED)
+        world.wait_until(lambda: "paused" in world.ask("goal", "status").out)
+    assert len(world.model.chats()) == 1
 
 
 # --- the person ---------------------------------------------------------------------------------
