@@ -209,6 +209,51 @@ def test_without_hooks_calls_are_read_from_the_stream() -> None:
     assert [event.tool for event in events if isinstance(event, ToolStarted)] == ["Bash"]
 
 
+def bare(*, running: bool) -> Played:
+    """A turn without hooks, with a hint for it; ``running``: while a call runs."""
+    played = Played("--bare", "do it").prompted()
+    if running:
+        block = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {}}
+        played.hears("assistant", message={"id": "m1", "content": [block]})
+    hint = Prompt(session=SESSION, effect=EffectId("hint"), text="Mind this.", purpose=Purpose.NUDGE)
+    assert settled(played.wants(hint)) == []
+    return played
+
+
+def test_without_hooks_a_hint_is_a_message_beside_the_result_of_the_call_that_runs() -> None:
+    played = bare(running=True)
+    message = played.sent[-1]
+    assert (message["message"]["content"], message["priority"]) == ("Mind this.", "next")
+    events = played.hears("command_lifecycle", command_uuid=message["uuid"], state="started")
+    assert settled(events) == [("hint", True)]
+
+
+def test_a_hint_that_nothing_will_read_is_called_back_and_begins_no_turn() -> None:
+    played = bare(running=True)
+    message = played.sent[-1]
+    played.hears("user", message={"content": [{"type": "tool_result", "tool_use_id": "c1"}]})
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    played.hears("stream_event", event=end)
+    wanted = {"subtype": "cancel_async_message", "message_uuid": message["uuid"]}
+    assert played.sent[-1]["request"] == wanted
+    events = played.hears("command_lifecycle", command_uuid=message["uuid"], state="cancelled")
+    assert settled(events) == [("hint", False)]
+    assert settled(played.ends()) == []
+
+
+def test_an_interrupt_drops_hints_that_would_begin_a_turn() -> None:
+    played = bare(running=True)
+    played.wants(Abort(session=SESSION, effect=EffectId("abort")))
+    assert played.sent[-1]["request"] == {"subtype": "interrupt", "cancel_queued": True}
+
+
+def test_a_hint_while_no_call_runs_waits_for_one() -> None:
+    played = bare(running=False)
+    before = len(played.sent)
+    assert settled(played.ends()) == [("hint", False)]
+    assert len(played.sent) == before
+
+
 def test_a_tool_that_ran_unasked_is_noticed() -> None:
     played = Played("do it").prompted()
     block = {"type": "tool_result", "tool_use_id": "c1", "content": "ran"}

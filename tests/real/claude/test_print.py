@@ -72,6 +72,18 @@ def test_without_hooks_the_turn_is_aborted_before_the_call_runs_a_fourth_time(wo
     assert "no gate" in result.err
 
 
+def test_without_hooks_a_hint_is_read_beside_the_next_result_and_begins_no_turn(world: ClaudeWorld) -> None:
+    slow = run(str(world.script("build.sh", 'sleep 1; echo x >> "$TRACES/again"')))
+    minds = turn(say("Went another way."), match="called 3 times")
+    world.model.behave([minds, turn(*[reply(slow)] * 9, match=TASK)])
+    weak = [f"guard.rules.{rule}=nudge" for rule in ("repeat-call", "consecutive-call", "call-frequency")]
+    result = world.drive(*[word for rule in weak for word in ("--set", rule)], agent=("--bare",))
+    assert (result.code, world.count("again")) == (0, 3), result
+    *before, last = world.model.chats()
+    assert last.request.mentions("called 3 times with the same arguments"), result
+    assert len(before) == 3
+
+
 # --- what is printed ----------------------------------------------------------------
 
 

@@ -50,10 +50,15 @@ class Control:
         return _send({"type": "control_response", "response": fields})
 
 
-def user(text: str, uuid: str) -> Order:
-    """A user message; Claude Code reports by ``uuid`` what becomes of it."""
+def user(text: str, uuid: str, *, priority: str = "") -> Order:
+    """A user message; Claude Code reports by ``uuid`` what becomes of it.
+
+    ``priority``: what happens to it while a turn runs. ``now`` ends the running answer, ``next`` goes in
+    beside the next result, ``later`` waits for the end of the turn.
+    """
     message = {"role": "user", "content": text}
-    return _send({"type": "user", "message": message, "uuid": uuid})
+    given = {"type": "user", "message": message, "uuid": uuid}
+    return _send({**given, "priority": priority} if priority else given)
 
 
 def _send(message: dict[str, Any]) -> Order:

@@ -28,6 +28,7 @@ from loopguard_cli.agents.claude.auditing import Audited
 from loopguard_cli.agents.claude.calls import Calls
 from loopguard_cli.agents.claude.control import Control
 from loopguard_cli.agents.claude.gate import Gate
+from loopguard_cli.agents.claude.interjecting import Interjecting
 from loopguard_cli.agents.claude.invocation import Invocation
 from loopguard_cli.agents.claude.printed import Printed
 from loopguard_cli.agents.claude.replies import Replies
@@ -70,7 +71,7 @@ CAPABILITIES = Capabilities(
     closes=True,
 )
 
-UNGATED = msgspec.structs.replace(CAPABILITIES, gate=False, nudge=False, context=False)
+UNGATED = msgspec.structs.replace(CAPABILITIES, gate=False, context=False)
 """Under ``--bare`` no hook is called."""
 
 _ARGUMENTS = (
@@ -104,7 +105,8 @@ class Driven(Steered[Turns], Audited):
         self._sessions = Sessions(setup.directory)
         self._gate = Gate(self._calls, lambda ref, body: self._control.answer(str(ref), body or {}))
         self._tools = ToolServer(setup.tools)
-        self._turns = Turns(self._control, self._replies, self._gate)
+        self._hints = Interjecting(self._control)
+        self._turns = Turns(self._control, self._replies, self._hints if invocation.bare else self._gate)
         self._prompted = False
         self._passed = False
         """The gate is passed by; said once."""
@@ -165,14 +167,15 @@ class Driven(Steered[Turns], Audited):
             case "control_cancel_request":
                 self._gate.gone(reading.text(message, "request_id"))
             case "stream_event":
-                yield from self._replies.streamed(session, reading.record(message, "event"))
+                event = reading.record(message, "event")
+                yield from self._replies.streamed(session, event)
+                if reading.text(event, "delta", "stop_reason") == "end_turn" and session == self.session:
+                    yield from self._hints.withdraw()
             case "assistant":
                 inner = reading.record(message, "message")
                 yield from self._replies.whole(session, inner)
                 if not self.capabilities.gate:
-                    for block in reading.listed(inner, "content"):
-                        if reading.text(block, "type") == "tool_use":
-                            yield from self._calls.begin(session, block, self._replies.newest(session))
+                    yield from self._begun(session, inner)
             case "user":
                 yield from self._user(session, message)
             case "result":
@@ -180,11 +183,20 @@ class Driven(Steered[Turns], Audited):
                 yield from self._turns.result(message)
             case "command_lifecycle":
                 yield from self._turns.lifecycle(message)
+                yield from self._hints.lifecycle(message)
             case "system":
                 yield from self._system(session, message)
             case kind:
                 if kind not in _CHATTER:
                     yield Unparsed(native=f"message {kind}"[:100])
+
+    def _begun(self, session: SessionId, message: dict[str, Any]) -> Iterator[Part]:
+        """The calls of a message, where no hook tells of them."""
+        for block in reading.listed(message, "content"):
+            if reading.text(block, "type") == "tool_use":
+                yield from self._calls.begin(session, block, self._replies.newest(session))
+                if session == self.session:
+                    yield from self._hints.called(reading.call_id(block, "id"))
 
     def _initialized(self, error: str) -> Iterator[Part]:
         if error:
@@ -238,6 +250,7 @@ class Driven(Steered[Turns], Audited):
                 if self._calls.passed(block) and not self._passed:
                     self._passed = True
                     yield AgentDisconnected(reason=reading.BYPASSED, bypassed=True)
+                self._hints.returned(reading.call_id(block, "tool_use_id"))
                 yield from self._calls.result(block, cancelled=self._turns.aborting)
             elif reading.agent_of(session) and reading.text(block, "text").startswith(reading.INTERRUPTED):
                 yield from self._sessions.interrupted(session, self._replies)

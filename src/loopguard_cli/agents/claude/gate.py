@@ -45,6 +45,9 @@ class _Told:
 class Gate:
     """The open questions, and what the model gets to read beside its results and prompts."""
 
+    queued = False
+    """Hints wait here, and go with the answer of a hook."""
+
     def __init__(self, calls: Calls, reply: Callable[[Ref, dict[str, Any] | None], Outgoing]) -> None:
         self._calls = calls
         self._reply = reply
@@ -89,7 +92,7 @@ class Gate:
         """The conversation was replaced by a summary."""
         self._of(session).read = ""
 
-    def hint(self, effect: Prompt) -> Iterator[Event]:
+    def hint(self, effect: Prompt) -> Iterator[Part]:
         """Keep a hint until the next result; the oldest goes when there are too many."""
         hints = self._of(effect.session).hints
         hints.append(effect)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from loopguard_cli.agents.base import Outgoing
 from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.claude.control import Control, user
-from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.claude.replies import Replies
 from loopguard_cli.agents.claude.steered import Part
 from loopguard_cli.agents.settling import settled
@@ -38,14 +37,25 @@ class _Turn:
         self.aborted = False
 
 
+class Hints(Protocol):
+    """How a hint gets into a turn that runs."""
+
+    @property
+    def queued(self) -> bool:
+        """Some wait in Claude Code's own queue of messages."""
+
+    def hint(self, effect: Prompt) -> Iterator[Part]: ...
+    def idle(self, session: SessionId) -> Iterator[Event]: ...
+
+
 class Turns:
     """The turns of the person's session, and the sub-agents that work behind them."""
 
-    def __init__(self, control: Control, replies: Replies, gate: Gate) -> None:
+    def __init__(self, control: Control, replies: Replies, hints: Hints) -> None:
         self.session = NO_SESSION
         self._control = control
         self._replies = replies
-        self._gate = gate
+        self._hints = hints
         self._turn: _Turn | None = None
         self._origin = Origin.PERSON
         self._prompts = 0
@@ -139,7 +149,7 @@ class Turns:
             yield AgentError(session=self.session, message=newest, name=reason, text=failure)
         elif aborted and not finished:
             yield AgentError(session=self.session, message=newest, name=reason, aborted=True)
-        yield from self._gate.idle(self.session)
+        yield from self._hints.idle(self.session)
         if turn is not None and turn.effect and not turn.started:
             yield EffectSettled(session=self.session, effect=turn.effect, ok=False, error=reason)
         yield from self._settle_aborts()
@@ -151,7 +161,9 @@ class Turns:
     def interrupt(self) -> Iterator[Outgoing]:
         if self._turn is not None and not self._turn.aborted:
             self._turn.aborted = True
-            yield self._control.request(self._not_interrupted, subtype="interrupt")
+            # A hint that still waits there would begin a turn of its own.
+            more = {"cancel_queued": True} if self._hints.queued else {}
+            yield self._control.request(self._not_interrupted, subtype="interrupt", **more)
 
     def abort(self, effect: Abort) -> Iterator[Part]:
         if task := reading.agent_of(effect.session):
@@ -170,7 +182,7 @@ class Turns:
         error = ""
         if effect.purpose is Purpose.NUDGE:
             if self._turn is not None:
-                yield from self._gate.hint(effect)
+                yield from self._hints.hint(effect)
                 return
             error = "no turn runs that could take a hint"
         elif not self.session or effect.session != self.session:
