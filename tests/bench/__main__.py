@@ -1,7 +1,8 @@
 """``python -m tests.bench [SECTION ...]``: measure, and write docs/benchmarks.md.
 
-Each section is a module here with a `TITLE` and a `measure()`; the document is written by nothing
-else. With sections named, they are measured and printed, and the document is left alone.
+Each section is a module here with a `TITLE` and a `measure()`, or a table of its own by `body()`; the
+document is written by nothing else. With sections named, they are measured and printed, and the document
+is left alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from tests.bench.section import table
 
-SECTIONS = ("calls", "prose", "replaying", "commands", "terminal", "supervisor", "agent")
+SECTIONS = ("calls", "prose", "replaying", "commands", "terminal", "supervisor", "agent", "adapters")
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
@@ -32,7 +33,7 @@ Python {python}, {system}, {cores} cores.
 def section(name: str) -> str:
     module = import_module(f"tests.bench.{name}")
     try:
-        body = table(module.measure())
+        body = module.body() if hasattr(module, "body") else table(module.measure())
     except SystemExit as missing:
         body = f"Not measured: {missing}."
     return f"## {module.TITLE}\n\n{body}\n"
