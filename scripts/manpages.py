@@ -70,7 +70,8 @@ def _command(name: str, summary: str, command: Any) -> str:
     if name == "config":
         lines += _settings()
     lines += _statuses(_OWN_STATUSES.get(name, _COMMON_STATUSES))
-    lines += [*_environment(), *_files(), *_examples(command.epilog), *_see_also(["loopguard"])]
+    epilogs = [command.epilog, *(sub.epilog for sub in subcommands.values() if not sub.hidden)]
+    lines += [*_environment(), *_files(), *_examples(*epilogs), *_see_also(["loopguard"])]
     return _page(lines)
 
 
@@ -143,11 +144,14 @@ def _files() -> Iterator[str]:
         yield from (".TP", f".I {_escape(name)}", _line(meaning))
 
 
-def _examples(epilog: str | None) -> Iterator[str]:
-    lines = (epilog or "").splitlines()
-    if "\b" in lines:
+def _examples(*epilogs: str | None) -> Iterator[str]:
+    """All examples once, those of the command itself first."""
+    lines: list[str] = []
+    for told in ((epilog or "").splitlines() for epilog in epilogs):
+        lines += told[told.index("\b") + 1 :] if "\b" in told else []
+    if lines:
         yield from (".SH EXAMPLES", ".nf")
-        yield from (_line(line.removeprefix("  ")) for line in lines[lines.index("\b") + 1 :])
+        yield from (_line(line.removeprefix("  ")) for line in dict.fromkeys(lines))
         yield ".fi"
 
 

@@ -108,6 +108,27 @@ def test_every_command_explains_itself_in_80_columns(entry: object, cli: Cli) ->
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+def subcommands() -> list[tuple[str, str]]:
+    """Every command below a command, with its parent."""
+    return [
+        (entry.name, name)
+        for entry in COMMANDS
+        for name, command in getattr(load(entry), "commands", {}).items()
+        if not command.hidden
+    ]
+
+
+@pytest.mark.parametrize(("parent", "name"), subcommands())
+def test_every_subcommand_explains_itself_in_80_columns(parent: str, name: str, cli: Cli) -> None:
+    done = cli(parent, name, "--help", COLUMNS="200")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    head, _, examples = done.stdout.partition("Examples:")
+    assert f"Usage: loopguard {parent} {name}" in head
+    for line in examples.split("\n\n")[1].splitlines():
+        assert line.strip().startswith(f"loopguard {parent} {name}"), line
+
+
 @pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
 def test_every_option_of_every_command_says_what_it_does(entry: object) -> None:
     command = load(entry)  # type: ignore[arg-type]

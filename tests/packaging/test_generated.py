@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripts import generate
 
 from loopguard_cli.cli.app import COMMANDS
 from loopguard_cli.cli.environment import VARIABLES
+from loopguard_cli.cli.lazy import Entry, load
 from loopguard_cli.exit_codes import ExitCode
 
 
@@ -67,3 +69,22 @@ def test_pages_are_good_roff(outputs: dict[str, str], tmp_path: Path) -> None:
                 ["groff", "-man", "-ww", "-z", "-Tutf8", page], capture_output=True, text=True, check=True
             )
             assert done.stderr == "", path
+
+
+def _lines(epilog: str | None) -> list[str]:
+    lines = (epilog or "").splitlines()
+    return [line.strip() for line in lines[lines.index("\b") + 1 :]] if "\b" in lines else []
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_help_is_mirrored_in_the_page(entry: Entry, outputs: dict[str, str]) -> None:
+    """Commands below it, options and examples, word for word."""
+    page = outputs[f"man/loopguard-{entry.name}.1"].replace("\\-", "-").replace("\\e", "\\")
+    command: Any = load(entry)
+    parts = [command, *getattr(command, "commands", {}).values()]
+    for part in (one for one in parts if not one.hidden):
+        examples = _lines(part.epilog)
+        assert examples, part.name
+        assert [line for line in examples if line not in page] == []
+        options = [name for one in part.params if not getattr(one, "hidden", False) for name in one.opts]
+        assert [name for name in options if name.startswith("--") and name not in page] == []

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypedDict
 import typer
 
 from loopguard_cli.cli import live
+from loopguard_cli.cli.lazy import epilog
 
 EXAMPLES = (
     "loopguard config show",
@@ -64,7 +65,17 @@ Assignments = Annotated[
 ]
 
 
-@app.command("show", short_help="Show values and where they come from.")
+@app.command(
+    "show",
+    short_help="Show values and where they come from.",
+    epilog=epilog(
+        (
+            "loopguard config show",
+            "loopguard config show guard.calls",
+            "loopguard config show --changed",
+        )
+    ),
+)
 def show(
     key: Annotated[
         str, typer.Argument(help="A setting or a section; all if left out.", autocompletion=_keys)
@@ -98,7 +109,17 @@ def show(
         typer.echo(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {origin}")
 
 
-@app.command("set", short_help="Change one setting in a file.")
+@app.command(
+    "set",
+    short_help="Change one setting in a file.",
+    epilog=epilog(
+        (
+            "loopguard config set guard.calls.repeat_threshold 4",
+            "loopguard config set guard.preset pi --user",
+            "loopguard config set guard.calls.ignore_tools sleep,wait",
+        )
+    ),
+)
 def set_value(
     key: Key,
     value: Annotated[str, typer.Argument(help="Lists as a,b; tables as name=value,name=value.")],
@@ -120,7 +141,11 @@ def set_value(
     _tell_if_overridden(key, path)
 
 
-@app.command("unset", short_help="Take one setting out of a file.")
+@app.command(
+    "unset",
+    short_help="Take one setting out of a file.",
+    epilog=epilog(("loopguard config unset guard.calls.repeat_threshold",)),
+)
 def unset(key: Key, user: ToUser = False, local: ToLocal = False) -> None:
     """Take one setting out of a file, so that a weaker source or the default holds again."""
     from loopguard_cli.config import write
@@ -132,7 +157,9 @@ def unset(key: Key, user: ToUser = False, local: ToLocal = False) -> None:
         typer.echo(f"{key} is not set in {path}")
 
 
-@app.command("apply", short_help="Put the files in force in a live run.")
+@app.command(
+    "apply", short_help="Put the files in force in a live run.", epilog=epilog(("loopguard config apply",))
+)
 def apply(run: live.RunOption = "", as_json: AsJson = False) -> None:
     """Put the files in force in a live run, also where they loosen its guard.
 
@@ -142,7 +169,7 @@ def apply(run: live.RunOption = "", as_json: AsJson = False) -> None:
     live.show(live.ask(run, "guard.apply", {}), as_json=as_json)
 
 
-@app.command("path", short_help="Show which files are read.")
+@app.command("path", short_help="Show which files are read.", epilog=epilog(("loopguard config path",)))
 def path(as_json: AsJson = False) -> None:
     """Show the files that are read for this folder, weakest first."""
     from loopguard_cli.config import sources
@@ -155,7 +182,11 @@ def path(as_json: AsJson = False) -> None:
         typer.echo(f"{layer:<12}  {file}{'' if there else '  (not there)'}")
 
 
-@app.command("schema", short_help="Print the JSON Schema of a settings file.")
+@app.command(
+    "schema",
+    short_help="Print the JSON Schema of a settings file.",
+    epilog=epilog(("loopguard config schema > loopguard.schema.json",)),
+)
 def schema() -> None:
     """Print the JSON Schema of a settings file, for editors that complete and check TOML."""
     from loopguard_cli.config.describe import json_schema
@@ -163,7 +194,16 @@ def schema() -> None:
     typer.echo(_json(json_schema()))
 
 
-@app.command("import", short_help="Take over the settings of a replaced guard.")
+@app.command(
+    "import",
+    short_help="Take over the settings of a replaced guard.",
+    epilog=epilog(
+        (
+            "loopguard config import .pi/loop-guard.json --dry-run",
+            "loopguard config import opencode.json",
+        )
+    ),
+)
 def import_file(
     file: Annotated[Path, typer.Argument(help="Its JSON file: .pi/loop-guard.json, opencode.json, …")],
     user: ToUser = False,

@@ -65,7 +65,8 @@ def _ask(verb: str, text: str, *, run: str, session: str, as_json: bool) -> None
     epilog=epilog(
         (
             'loopguard goal set "make the tests pass" --check "make test"',
-            'loopguard goal set "port the CLI" --success "same output" --max-turns 30 --budget 300k',
+            'loopguard goal set "port the CLI" --success "same output" --max-turns 30',
+            'loopguard goal set "tidy up" --budget 300k --max-cost 5',
         )
     ),
 )
@@ -112,7 +113,7 @@ def edit(
 @app.command(
     "sequence",
     short_help="Set several goals that run one after the other.",
-    epilog=epilog(('loopguard goal sequence "build the parser" "write the tests" "ship it" --max-turns 20',)),
+    epilog=epilog(('loopguard goal sequence "build the parser" "write the tests" --max-turns 20',)),
 )
 @options(TERMS)
 def sequence(
@@ -147,7 +148,11 @@ def focus(
     _ask("focus", goal, **asking)
 
 
-@app.command("pause", short_help="Pause: nothing is sent until it is resumed.")
+@app.command(
+    "pause",
+    short_help="Pause: nothing is sent until it is resumed.",
+    epilog=epilog(("loopguard goal pause",)),
+)
 @options()
 def pause(*, asking: dict[str, Any]) -> None:
     """Pause the goal in focus. A turn that loopguard began is aborted."""
@@ -170,14 +175,22 @@ def resume(*, given: dict[str, Any], asking: dict[str, Any]) -> None:
     _ask("resume", as_text(None, given), **asking)
 
 
-@app.command("clear", short_help="Drop all goals of the session.")
+@app.command(
+    "clear",
+    short_help="Drop all goals of the session.",
+    epilog=epilog(("loopguard goal clear", "loopguard goal clear --session ses_1")),
+)
 @options()
 def clear(*, asking: dict[str, Any]) -> None:
     """Drop all goals of the session. Achieved ones stay in the list."""
     _ask("clear", "", **asking)
 
 
-@app.command("list", short_help="List the goals of the session.")
+@app.command(
+    "list",
+    short_help="List the goals of the session.",
+    epilog=epilog(("loopguard goal list", "loopguard goal list --json")),
+)
 @options()
 def list_goals(*, asking: dict[str, Any]) -> None:
     """List the goals of the session, and those that are finished."""
@@ -200,7 +213,11 @@ def status(*, asking: dict[str, Any]) -> None:
     _ask("status", "", **asking)
 
 
-@app.command("history", short_help="Show what happened to the goal in focus.")
+@app.command(
+    "history",
+    short_help="Show what happened to the goal in focus.",
+    epilog=epilog(("loopguard goal history",)),
+)
 @options()
 def history(*, asking: dict[str, Any]) -> None:
     """Show what happened to the goal in focus, or to the last one, oldest first."""
