@@ -120,7 +120,7 @@ def test_whatever_else_is_a_program_on_a_terminal_or_left_alone() -> None:
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_name_decides_whatever_the_program_is_called(name: str) -> None:
-    adapter = choose(setup(("./wrapper", "run"), events="claude"), name)
+    adapter = choose(setup(("./wrapper", "-p", "run"), interactive=False, events="claude"), name)
     assert type(adapter).__module__.startswith(f"{AGENTS[name].module}.")
 
 
