@@ -6,7 +6,7 @@ It turns verdicts into effects (enactment) and owns the session's recovery.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from loopguard_cli.core.bookkeeping import Bookkeeping
 from loopguard_cli.core.effects import (
@@ -96,11 +96,6 @@ class Guard:
         if self.broken:
             return
         off = self._settings.mode is Mode.OFF
-        if isinstance(event, TextDelta):
-            # By far the most frequent event, and of interest to the detectors alone.
-            if not off and (found := self.panel.observe(event, seq, now)):
-                yield from self._enact(self._judge(found, at_gate=False), None, now)
-            return
         self.state.evolve(event)
         if isinstance(event, (UserSpoke, StatusChanged)):
             yield from self._books.turn(event)
@@ -124,6 +119,13 @@ class Guard:
                 yield from self._leaks(event)
         if self.recovery.active or isinstance(event, UserSpoke):
             yield from self.recovery.receive(event, now)
+
+    def read(self, event: TextDelta, seq: int, now: float) -> Iterable[Effect]:
+        """Take a piece of streamed text in, which is of interest to the detectors alone."""
+        if self.broken or self._settings.mode is Mode.OFF:
+            return ()
+        found = self.panel.observe(event, seq, now)
+        return self._enact(self._judge(found, at_gate=False), None, now) if found else ()
 
     def deadline(self) -> float | None:
         if self.broken:

@@ -11,7 +11,7 @@ A part that raises is put out of use and reported once; the agent goes on.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ParamSpec
 
 from loopguard_cli.core.caps import Caps
@@ -30,6 +30,8 @@ from loopguard_cli.core.events import (
     Event,
     PermissionAsked,
     SessionGone,
+    TextDelta,
+    TextSnapshot,
     ToolAsked,
     ToolStarted,
     Unparsed,
@@ -37,6 +39,7 @@ from loopguard_cli.core.events import (
     UserSpoke,
 )
 from loopguard_cli.core.guard import Guard
+from loopguard_cli.core.holding import Held
 from loopguard_cli.core.ids import NO_SESSION, Mint, SessionId
 from loopguard_cli.core.policy import Policy
 from loopguard_cli.core.ports import GoalLoop, PanelFactory
@@ -98,6 +101,7 @@ class Hub:
             else None
         )
         self._seq = -1
+        self._held = Held()
         self._past = {"calls": 0, "turns": 0, "tokens": 0, "cost": 0.0}
 
     # --- the three entrances -----------------------------------------------------------------
@@ -106,6 +110,20 @@ class Hub:
         """Take one event in; returns what is to be done, in order."""
         self._seq += 1
         self.caps.start(now)
+        if isinstance(event, TextDelta):
+            effects: list[Effect] = []
+            if not self._held.at(event):
+                effects += self._release()
+                self._held.go_to(event)
+            whole = self._held.add(event, self._seq, now)
+            return effects if whole is None else effects + self._read(whole, self._seq, now)
+        effects = self._release()
+        if isinstance(event, TextSnapshot):
+            self._held.go_to(None)
+        return effects + self._take(event, now)
+
+    def _take(self, event: Event, now: float) -> list[Effect]:
+        """Any event but a piece of text."""
         effects: list[Effect] = []
         if not event.session:
             effects += self.presence.receive(event, self.wording, now)
@@ -128,6 +146,23 @@ class Hub:
             self._forget(event.session)
         return effects
 
+    def _read(self, event: TextDelta, seq: int, now: float) -> list[Effect]:
+        """Streamed text: of interest to detectors, watchdog and goal loop alone."""
+        effects: list[Effect] = []
+        guard = self._guard(event.session, now)
+        if guard is not None:
+            effects += self._safely("detectors", guard, guard.read, event, seq, now)
+            if guard.context_stale:
+                effects.append(guard.context())
+        effects += self._watch(event, now)
+        effects += self._follow(guard, event, now)
+        return effects
+
+    def _release(self) -> list[Effect]:
+        """Something else happens than more of the same text: what was held back of it goes first."""
+        held = self._held.take()
+        return self._read(*held) if held else []
+
     def deadline(self) -> float | None:
         """When `tick` is due if nothing happens before; None: never."""
         times = [guard.deadline() for guard in self.sessions.values()]
@@ -145,7 +180,7 @@ class Hub:
         return recovering or (goals is not None and any(goals.drives(s) for s in self.sessions))
 
     def tick(self, now: float) -> list[Effect]:
-        effects: list[Effect] = [*self.presence.tick(self.wording, now)]
+        effects: list[Effect] = [*self._release(), *self.presence.tick(self.wording, now)]
         for guard in list(self.sessions.values()):
             effects += self._safely("detectors", guard, guard.tick, now)
             effects += self._hold(guard, now)
@@ -276,7 +311,7 @@ class Hub:
         self,
         component: str,
         guard: Guard,
-        call: Callable[P, Iterator[Effect]],
+        call: Callable[P, Iterable[Effect]],
         *args: P.args,
         **named: P.kwargs,
     ) -> list[Effect]:
@@ -294,11 +329,11 @@ class Hub:
 
     def reconfigure(self, settings: GuardSettings) -> list[Effect]:
         """Put new settings in force at once, in all sessions. Counters stay."""
+        effects = self._release()
         self.settings, self.wording = settings, Wording(settings.locale)
         self.caps.reconfigure(settings.caps)
         if self.watchdog is not None:
             self.watchdog.wording = self.wording
-        effects: list[Effect] = []
         for guard in self.sessions.values():
             guard.reconfigure(settings, self.wording)
             effects.append(guard.context())

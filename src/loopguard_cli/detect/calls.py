@@ -77,7 +77,7 @@ class CallRules(Quiet):
 
     def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]:
         if isinstance(event, TextDelta):
-            self.journal.hear(event)
+            self.journal.said.add(event)
             return ()
         found: list[Finding] = []
         if isinstance(event, (ToolAsked, ToolStarted, ToolFinished)):

@@ -19,7 +19,6 @@ from loopguard_cli.core.events import (
     SessionGone,
     Status,
     StatusChanged,
-    TextDelta,
     TextSnapshot,
     ToolAsked,
     ToolFinished,
@@ -79,7 +78,7 @@ OUTCOMES_KEPT = 2
 
 
 class Journal:
-    """All calls of a session, fed by `apply`, `hear` and `follow`."""
+    """All calls of a session, fed by `apply` and `follow`."""
 
     def __init__(self, recent: int = RECENT) -> None:
         self.recent: deque[Call] = deque(maxlen=max(recent, RECENT))
@@ -104,7 +103,8 @@ class Journal:
         self.batch = 0
         self.waits = 0
         self.tokens = 0
-        self._said = said.Said()
+        self.said = said.Said()
+        """What the assistant wrote since its last call; streamed text goes in here directly."""
         self._known: OrderedDict[str, None] = OrderedDict()
         self._usage: OrderedDict[MessageId, int] = OrderedDict()
 
@@ -131,10 +131,6 @@ class Journal:
         self._ended(call)
         yield True, call
 
-    def hear(self, event: TextDelta | TextSnapshot) -> None:
-        """The assistant wrote something."""
-        self._said.add(event)
-
     def follow(self, event: Event) -> None:
         """Take in what happens beside the calls."""
         match event:
@@ -145,7 +141,7 @@ class Journal:
                 self.changes += 1
                 self.turn += 1
             case TextSnapshot():
-                self.hear(event)
+                self.said.add(event)
             case StatusChanged(status=Status.IDLE):
                 self.open.clear()
             case UsageReported():
@@ -217,7 +213,7 @@ class Journal:
     # --- inside ------------------------------------------------------------------------------
 
     def _asked(self, call: Call) -> Call:
-        text = self._said.take()
+        text = self.said.take()
         call.said = text
         last = self.recent[-1] if self.recent else None
         if last is not None and call.asked_at - last.ended_at > PATIENCE:

@@ -78,6 +78,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _ROW = re.compile(r"\w,\w")
 _IDENTIFIER = re.compile(r"[\d_/\\]|\.\w|\(\)")
 
+_CODE = Line.CODE
+
 _Trigrams = frozenset[tuple[str, str, str]]
 
 
@@ -108,11 +110,12 @@ class Paragraphs:
     def add(self, sentences: Iterable[Sentence]) -> Sequence[Repetition]:
         """Take completed sentences in; each rule speaks once per message."""
         found: list[Repetition] = []
+        recent = self._recent
         for sentence in sentences:
-            if sentence.line is Line.CODE:
-                self._recent.clear()
+            if sentence.line is _CODE:
+                recent.clear()
                 continue
-            self._recent.append(sentence)
+            recent.append(sentence)
             self._taken += 1
             if self._taken % BATCH == 0:
                 for repetition in self._look():
@@ -123,7 +126,8 @@ class Paragraphs:
 
     def _look(self) -> Iterator[Repetition]:
         recent = list(self._recent)
-        yield from self._templated(recent[-LINES:])
+        if len(recent) >= LINES and TEMPLATED not in self._told:
+            yield from self._templated(recent[-LINES:])
         if self._taken % WORDS:
             return
         before, words = _sample(recent[-WORDS:-BATCH]), _sample(recent[-BATCH:])
@@ -141,8 +145,6 @@ class Paragraphs:
                 yield from _stale(segments)
 
     def _templated(self, lines: list[Sentence]) -> Iterator[Repetition]:
-        if len(lines) < LINES or TEMPLATED in self._told:
-            return
         if len({len(one.key) for one in lines}) > _LENGTHS:
             return
         templates: set[str] = set()
@@ -165,11 +167,17 @@ def _sample(sentences: list[Sentence]) -> list[str]:
 
 
 def _few_words(lines: list[Sentence]) -> Iterator[Repetition]:
-    if any(one.line is not Line.PROSE for one in lines):
+    prose = Line.PROSE
+    if any(one.line is not prose for one in lines):
         return
-    words = _NUMBER.sub("#", " ".join(one.key for one in lines)).split()
+    text = " ".join([one.key for one in lines])
+    words = text.split()
+    most = MAX_WORDS * len(words)
+    if len(words) < MIN_WORDS or sum(map(str.isalpha, set(words))) > most:
+        return  # masked numbers would not make fewer of these
+    words = _NUMBER.sub("#", text).split()
     distinct = set(words)
-    if len(words) < MIN_WORDS or len(distinct) > MAX_WORDS * len(words):
+    if len(distinct) > most:
         return
     if sum(_IDENTIFIER.search(word) is not None for word in distinct) > MAX_TEMPLATES:
         return  # ever other files are named

@@ -15,19 +15,20 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 import msgspec
 
-from loopguard_cli.core.findings import Action
+from loopguard_cli.core.findings import Action, Gauge
+from loopguard_cli.core.holding import STRETCH
 from loopguard_cli.detect.repetition import Repetition, digest_text
 from loopguard_cli.detect.substance import looks_like_code
 
 RULE = "char-cycle"
 
 MAX_UNIT = 2_000
-STRIDE = 64
+STRIDE = STRETCH
 _PROBE = 64
 _NEAR = 256
 """Between the tests that look back for all units, only short ones are looked for."""
@@ -108,6 +109,7 @@ class CharCycle:
         self._part = part
         self._in_code = in_code
         self._tail = ""
+        """What was tested last, at least `_TAIL` of it if there is so much."""
         self._fresh: list[str] = []
         self._size = 0
         self._due = STRIDE
@@ -143,8 +145,16 @@ class CharCycle:
                 repetition = self._begin(buffer, base, end, at)
             if repetition is not None:
                 found.append(repetition)
-        self._tail = buffer[-_TAIL:]
+        self._tail = buffer if len(buffer) <= 2 * _TAIL else buffer[-_TAIL:]
         return found
+
+    def gauges(self) -> Iterable[Gauge]:
+        """Characters of the cycle that the text is in, of those that are worth a nudge or an abort."""
+        if not self._unit:
+            return
+        floor = _floors(self._matter, self._unit)[self._told is not Action.ALLOW]
+        used = self._due - STRIDE - self._began
+        yield Gauge(rule=RULE, used=used, limit=max(floor.chars, floor.copies * self._unit))
 
     # --- inside ------------------------------------------------------------------------------
 

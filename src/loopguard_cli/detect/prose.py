@@ -25,6 +25,8 @@ MAX_DISTINCT = 12
 MAX_CODE = 0.25
 """Share of the distinct lines that may look like code where nobody fenced it (ours)."""
 
+_CODE = Line.CODE
+
 BLOCK = "prose-block"
 IRREGULAR = "prose-irregular"
 
@@ -58,12 +60,16 @@ class ProseWindow:
         recent, counts = self._recent, self._counts
         for sentence in sentences:
             key = sentence.key
-            if sentence.line is Line.CODE:
+            if sentence.line is _CODE:
                 # What announces ever other code is not repeated for nothing.
                 self.clear()
                 continue
             if len(recent) >= WINDOW:
-                self._forget(recent[-WINDOW].key)
+                oldest = recent[-WINDOW].key
+                if counts[oldest] == 1:
+                    del counts[oldest]
+                else:
+                    self._forget(oldest)
             if key not in counts:
                 counts[key] = 1
                 recent.append(sentence)
@@ -93,13 +99,10 @@ class ProseWindow:
             yield Gauge(rule=IRREGULAR, used=self._repeated, limit=MIN_REPEATED)
 
     def _forget(self, key: str) -> None:
-        """A sentence leaves the window."""
+        """One of several equal sentences leaves the window."""
         left = self._counts[key] - 1
-        if left:
-            self._counts[key] = left
-            self._repeated -= 2 if left == 1 else 1
-        else:
-            del self._counts[key]
+        self._counts[key] = left
+        self._repeated -= 2 if left == 1 else 1
 
     # --- blocks ------------------------------------------------------------------------------
 

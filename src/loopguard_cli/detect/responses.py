@@ -72,6 +72,8 @@ MIN_REASONING = 60
 
 REMEMBERED = 256
 """Loops that were nudged about and are not told again."""
+_FEW = 4
+"""Characters of a text for each folded one, from which on it is mostly white space."""
 _COMPARED = 4_000
 """Characters whose words are compared."""
 
@@ -90,7 +92,10 @@ class Turn(msgspec.Struct, gc=False):
     """What one turn came to."""
 
     prompt: str
+    text: str = ""
+    """The newest final text, until the turn is over."""
     answer: str = ""
+    """The last of them, folded."""
     acted: bool = False
     seq: int = -1
     message: MessageId = MessageId("")
@@ -173,7 +178,7 @@ class Responses(Quiet):
         if text and not self._whole_turns:
             found += self._same_text(text, message.id, seq)
         if text and self._whole_turns:
-            self._turn.answer, self._turn.seq, self._turn.message = _folded(text), seq, message.id
+            self._turn.text, self._turn.seq, self._turn.message = text, seq, message.id
             for part in message.parts(Channel.TEXT):
                 found += self._announced(part, seq)
         if self._whole_turns:
@@ -188,7 +193,9 @@ class Responses(Quiet):
             yield self._finding(REPEATED, Action.ABORT, digest, proof, message=message)
 
     def _announced(self, text: str, seq: int) -> Iterator[Finding]:
-        said = _folded(_FENCED.sub("", text))[:MAX_ANNOUNCEMENT]
+        if "```" in text or "~~~" in text:
+            text = _FENCED.sub("", text)
+        said = _beginning(text, MAX_ANNOUNCEMENT)
         if not said:
             return
         self._unacted.append((said, seq))
@@ -223,6 +230,7 @@ class Responses(Quiet):
         self._settled = True
         self._answers.clear()
         turn, self._turn = self._turn, Turn(self._turn.prompt)
+        turn.answer, turn.text = _folded(turn.text), ""
         if turn.answer and not looks_like_code(turn.answer):
             self._turns.append(turn)
             found += self._same_answer(turn) or self._similar_answer(turn)
@@ -249,24 +257,39 @@ class Responses(Quiet):
     def _similar_answer(self, turn: Turn) -> list[Finding]:
         if turn.acted or len(turn.answer) < MIN_SIMILAR_CHARS:
             return []
-        words = turn.words()
-        idle = [one for one in self._turns if not one.acted]
-        alike = [one for one in idle if _overlap(words, one.words()) >= SIMILARITY]
-        needed, window = SAME_PROMPT if all(one.prompt == turn.prompt for one in alike) else ANY_PROMPT
-        alike = [one for one in alike if one in idle[-window:]]
+        alike, needed = self._alike(turn)
         if len(alike) < needed:
             return []
         identity = digest_text(f"{turn.prompt}\n{min(one.answer for one in alike)}")
         return list(self._soft(SIMILAR, identity, [one.seq for one in alike]))
 
+    def _alike(self, turn: Turn) -> tuple[list[Turn], int]:
+        """The turns without work whose answers are nearly that of ``turn``, itself included, and how many
+        it takes."""
+        words = turn.words()
+        idle = [one for one in self._turns if not one.acted]
+        alike = [one for one in idle if _overlap(words, one.words()) >= SIMILARITY]
+        needed, window = SAME_PROMPT if all(one.prompt == turn.prompt for one in alike) else ANY_PROMPT
+        return [one for one in alike if one in idle[-window:]], needed
+
     def gauges(self, now: float) -> Iterable[Gauge]:
-        """Equal answers in a row."""
+        """Equal answers in a row, answers like the latest, announcements, equal reasoning."""
         answers = (
             [turn.answer for turn in self._turns] if self._whole_turns else [a for a, _ in self._answers]
         )
         used = sum(1 for _ in takewhile(lambda answer: answer == answers[-1], reversed(answers)))
         if used > 1:
             yield Gauge(rule=REPEATED, used=used, limit=self._threshold)
+        if self._turns and not self._turns[-1].acted and self._whole_turns:
+            alike, needed = self._alike(self._turns[-1])
+            if len(alike) > 1:
+                yield Gauge(rule=SIMILAR, used=len(alike), limit=needed)
+        counts = Counter(said for said, _ in self._unacted)
+        if repeated := sum(count for count in counts.values() if count > 1):
+            yield Gauge(rule=ANNOUNCED, used=repeated, limit=MIN_REPEATED)
+        thoughts = [thought for thought, _ in reversed(self._thoughts)]
+        if (used := sum(1 for _ in takewhile(lambda one: one == thoughts[0], thoughts))) > 1:
+            yield Gauge(rule=REASONED, used=used, limit=THOUGHTS)
 
     # --- findings ----------------------------------------------------------------------------
 
@@ -303,6 +326,15 @@ class Responses(Quiet):
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def _beginning(text: str, chars: int) -> str:
+    """The first ``chars`` characters of the folded text, without folding all of a long one."""
+    if len(text) > _FEW * chars:
+        folded = _folded(text[: _FEW * chars]).rpartition(" ")[0]  # the last word may be cut
+        if len(folded) >= chars:
+            return folded[:chars]
+    return _folded(text)[:chars]
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:

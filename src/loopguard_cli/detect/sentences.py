@@ -18,24 +18,27 @@ from enum import Enum
 
 import msgspec
 
+from loopguard_cli.core.holding import CLOSERS, ENDS, MAX_CLOSERS
+
 # Complete at once: nothing that follows can take these back.
 # CJK, Devanagari, Arabic, Urdu, Ethiopic, Armenian, Myanmar, Khmer.
 FINAL = "\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4"
 # Complete only when white space follows, after at most a few closing marks.
-OPEN = ".!?\u2026"
-CLOSERS = "\"'\u201d\u2019\xbb)\\]}*_`"
-_MAX_CLOSERS = 6
-_LOOK_BACK = _MAX_CLOSERS + 1
+OPEN = ENDS
+_LOOK_BACK = MAX_CLOSERS + 1
 
 _BOUNDARY = re.compile(
-    rf"[{OPEN}{FINAL}](?:(?<=[{FINAL}])|[{CLOSERS}]{{0,{_MAX_CLOSERS}}}(?=\s))",
+    rf"[{OPEN}{FINAL}](?:(?<=[{FINAL}])|[{CLOSERS}]{{0,{MAX_CLOSERS}}}(?=\s))",
 )
 _READY = re.compile(
-    rf"[\n{OPEN}{FINAL}](?:(?<=[\n{FINAL}])|[{CLOSERS}]{{0,{_MAX_CLOSERS}}}(?=\s))",
+    rf"[\n{OPEN}{FINAL}](?:(?<=[\n{FINAL}])|[{CLOSERS}]{{0,{MAX_CLOSERS}}}(?=\s))",
 )
 # Left over from the end of the sentence before.
 _LEADING = f" \t\r\f\v{FINAL}\u300d\u300f\u201d\u2019\uff09\u3011\u300b\u3009"
 _CONTENT = re.compile(r"[^\W_]")
+
+_NOT_PLAIN = frozenset("`~>#|-*+0123456789\r")
+"""What may begin a fence, a quote, a heading, a row of a table or an item of a list, or an empty line."""
 
 _HEAD = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
 _MARKER_BEGUN = re.compile(r"(?:[-*+]|\d{1,9}[.)]?)$")
@@ -43,28 +46,10 @@ _FENCE = re.compile(r"(`+|~+)(.*)")
 _MIN_FENCE = 3
 
 # A point after these ends no sentence.
-_ABBREVIATIONS = frozenset(
-    [
-        "vs",
-        "cf",
-        "resp",
-        "approx",
-        "fig",
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "prof",
-        "st",
-        "ca",
-        "nr",
-        "bzw",
-        "ggf",
-        "evtl",
-        "inkl",
-        "vgl",
-    ]
-)
+_ABBREVIATIONS = frozenset([
+    "vs", "cf", "resp", "approx", "fig", "dr", "mr", "mrs", "ms", "prof", "st", "ca", "nr", "bzw", "ggf",
+    "evtl", "inkl", "vgl",
+])  # fmt: skip
 _LONGEST_ABBREVIATION = 8
 
 # Beyond these lengths nothing is waited for any more, so that no text costs more than its length.
@@ -98,7 +83,8 @@ class Line(Enum):
     """Not a sentence: fenced code or a line of a transcript that was not there before."""
 
 
-_WHOLE_LINES = (Line.QUOTE, Line.TABLE)
+_PROSE, _QUOTE, _TABLE = Line.PROSE, Line.QUOTE, Line.TABLE  # looked up in the class at each line otherwise
+_WHOLE_LINES = (_QUOTE, _TABLE)
 
 
 class Sentence(msgspec.Struct, gc=False):
@@ -169,6 +155,7 @@ class Splitter:
     def _read(self, text: str, event: int, *, final: bool) -> list[Sentence]:
         found: list[Sentence] = []
         at, size = 0, len(text)
+        boundary = 0  # where the next one ends, once it is known
         while at < size:
             if self._fence:
                 at = self._code_lines(text, at, event, found, final=final)
@@ -176,6 +163,16 @@ class Splitter:
                     break
                 continue
             newline = text.find("\n", at)
+            if newline > at and self._line is None:
+                if boundary <= at:
+                    match = _BOUNDARY.search(text, at)
+                    boundary = match.end() if match else size
+                line = text[at:newline].rstrip() if boundary >= newline else ""
+                if line and line.lstrip(" \t")[0] not in _NOT_PLAIN:
+                    # It is one sentence, as most lines of most texts are.
+                    self._add_raw(line.lstrip(), at + len(line), event, found)
+                    at = newline + 1
+                    continue
             whole = newline >= 0 or final
             end = newline if newline >= 0 else size
             if at == newline and self._line is None:
@@ -183,7 +180,7 @@ class Splitter:
                 at += 1
                 continue
             if self._line is None and text[at].isalpha():
-                self._line = Line.PROSE
+                self._line = _PROSE
             elif self._line is None:
                 begins = self._begin(text, at, end, whole, event, found)
                 if begins is None:
@@ -191,10 +188,7 @@ class Splitter:
                 if not begins:
                     at = end if newline < 0 else newline + 1
                     continue
-            if self._line is Line.QUOTE:
-                at = end
-            else:
-                at = self._sentences(text, at, end, event, found, whole=whole)
+            at = end if self._line is _QUOTE else self._sentences(text, at, end, event, found, whole=whole)
             if not whole:
                 break
             self._line = None
@@ -288,7 +282,7 @@ class Splitter:
         self, text: str, at: int, end: int, event: int, found: list[Sentence], *, whole: bool
     ) -> int:
         """Collect the sentences between ``at`` and ``end``; where the open one begins."""
-        if self._line is not Line.TABLE:
+        if self._line is not _TABLE:
             for match in _BOUNDARY.finditer(text, at, end):
                 stop = match.end()
                 if text[match.start()] == "." and not _ends(text, at, match.start()):
@@ -301,9 +295,11 @@ class Splitter:
         return at
 
     def _add(self, text: str, at: int, stop: int, event: int, found: list[Sentence]) -> None:
-        raw = text[at:stop].rstrip()
-        end = self._base + at + len(raw)
-        raw = raw.lstrip()
+        line = text[at:stop].rstrip()
+        self._add_raw(line.lstrip(), at + len(line), event, found)
+
+    def _add_raw(self, raw: str, end: int, event: int, found: list[Sentence]) -> None:
+        """Collect a sentence without the white space around it; ``end`` is where it ends in the held text."""
         if not raw[:1].isalnum():
             if not _CONTENT.search(raw):
                 return
@@ -311,8 +307,9 @@ class Splitter:
         key = raw.casefold()
         if "  " in key or "\t" in key:
             key = " ".join(key.split())
-        line = self._line or Line.PROSE
-        found.append(Sentence(key, end - len(raw), end, event, self._paragraph, line, self._part))
+        kind = self._line or _PROSE
+        end += self._base
+        found.append(Sentence(key, end - len(raw), end, event, self._paragraph, kind, self._part))
 
 
 def _ends(text: str, at: int, point: int) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from loopguard_cli.detect.sentences import CLOSERS, FINAL, OPEN
+from loopguard_cli.core.holding import CLOSERS
+from loopguard_cli.detect.sentences import FINAL, OPEN
 
 MIN_CHARS = 12
 MIN_WORDS = 3

@@ -43,16 +43,21 @@ class TextRules(Quiet):
         self._threshold = settings.text.threshold
         self._all = settings.preset is Preset.BALANCED
         self._parts: TextParts[MessageReading] = TextParts(self._open)
+        self._fresh = False
+        """Something was written since a tool was used."""
 
     def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]:
         match event:
             case TextDelta():
                 if event.channel is Channel.TEXT or self._all:
+                    self._fresh = True
                     return self._parts.delta(event, seq)
             case TextSnapshot():
                 if not event.synthetic and (event.channel is Channel.TEXT or self._all):
+                    self._fresh = True
                     return self._parts.snapshot(event, seq)
-            case ToolAsked() | ToolStarted() | ToolFinished():
+            case ToolAsked() | ToolStarted() | ToolFinished() if self._fresh:
+                self._fresh = False
                 for reading in self._parts.readings():
                     reading.acted()
             case ReplyFinished():
@@ -96,10 +101,13 @@ class MessageReading:
         # Stored reasoning may be signed by the provider: it is never trimmed.
         self._trimmable = channel is Channel.TEXT
         self._whole = True
+        self._fresh = False
+        """It has grown since a tool was used."""
         self._splitters: dict[PartId, Splitter] = {}
         self._followed: dict[PartId, CharCycle] = {}
 
     def grow(self, part: PartId, text: str, live: bool, seq: int) -> Sequence[Finding]:
+        self._fresh = True
         splitter = self._splitters.get(part)
         if splitter is None:
             splitter = self._splitters[part] = Splitter(part)
@@ -117,6 +125,9 @@ class MessageReading:
 
     def acted(self) -> None:
         """A tool was used: what was said before belongs to a window of its own."""
+        if not self._fresh:
+            return
+        self._fresh = False
         for splitter in self._splitters.values():
             splitter.flush()
         if self._prose:
@@ -138,14 +149,18 @@ class MessageReading:
         self._whole = False
 
     def gauges(self) -> Iterable[Gauge]:
-        return self._prose.gauges() if self._prose else ()
+        if self._prose:
+            yield from self._prose.gauges()
+        if self._fresh:
+            for followed in self._followed.values():
+                yield from followed.gauges()
 
     def _read(self, sentences: Sequence[Sentence], live: bool) -> list[Finding]:
         found: list[Finding] = []
-        if self._prose and live:
-            found += self._findings(self._prose.add(sentences))
-        if self._paragraphs:
-            found += self._findings(self._paragraphs.add(sentences))
+        if self._prose and live and (repetitions := self._prose.add(sentences)):
+            found += self._findings(repetitions)
+        if self._paragraphs and (repetitions := self._paragraphs.add(sentences)):
+            found += self._findings(repetitions)
         return found
 
     def _findings(self, repetitions: Iterable[Repetition]) -> list[Finding]:

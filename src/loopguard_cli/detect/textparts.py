@@ -112,11 +112,22 @@ class TextParts(Generic[R]):
     def __init__(self, open_reading: Callable[[MessageId, Channel], R]) -> None:
         self._open = open_reading
         self._messages: OrderedDict[MessageId, dict[Channel, _Message[R]]] = OrderedDict()
+        self._place: tuple[MessageId, Channel, PartId] | None = None
+        self._newest: tuple[_Message[R], _Part]
+        """What the latest delta belonged to, at `_place`."""
 
     def delta(self, event: TextDelta, seq: int) -> Sequence[Finding]:
-        message = self._message(event.message, event.channel)
-        part = self._part(message, event.part)
-        if part is None or not event.delta:
+        place = (event.message, event.channel, event.part)
+        if place == self._place:  # mostly, the text of one part goes on
+            message, part = self._newest
+        else:
+            message = self._message(event.message, event.channel)
+            found = self._part(message, event.part)
+            if found is None:
+                return ()
+            part = found
+            self._place, self._newest = place, (message, part)
+        if not event.delta:
             return ()
         return message.add(event.part, part, event.delta, True, seq)
 
@@ -153,11 +164,13 @@ class TextParts(Generic[R]):
 
     def clear(self) -> None:
         self._messages.clear()
+        self._place = None
 
     def _message(self, message_id: MessageId, channel: Channel) -> _Message[R]:
         channels = self._messages.get(message_id)
         if channels is None:
             channels = self._messages[message_id] = {}
+            self._place = None
             while len(self._messages) > MAX_MESSAGES:
                 self._messages.popitem(last=False)
         message = channels.get(channel)
