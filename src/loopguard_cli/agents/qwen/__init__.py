@@ -11,12 +11,9 @@ SURFACES = (
     Surface(
         form=Form.ONE_SHOT,
         example="qwen -p 'fix the tests'",
-        reached="driven (stream-json)",
+        reached="driven (stream-json) and hooked (defaults of its settings)",
         capabilities=CAPABILITIES,
-        remark=(
-            "no gate: a call that would be refused costs the turn instead; interactive, it is a program on a "
-            "terminal like any other"
-        ),
+        remark="interactive, it is a program on a terminal like any other",
     ),
 )
 
