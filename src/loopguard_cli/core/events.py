@@ -11,60 +11,21 @@ The time of an event is not in it: it is handed to `Hub.receive` as ``now``.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from loopguard_cli.core.happening import Channel as Channel
+from loopguard_cli.core.happening import Event as Event
+from loopguard_cli.core.happening import Origin as Origin
+from loopguard_cli.core.happening import Status as Status
+from loopguard_cli.core.happening import Surface as Surface
 from loopguard_cli.core.ids import NO_SESSION, CallId, EffectId, MessageId, PartId, RequestId, SessionId
-from loopguard_cli.core.records import GoalRecord
-
-
-class Channel(StrEnum):
-    """Which of an assistant's two streams a piece of text belongs to."""
-
-    TEXT = "text"
-    REASONING = "reasoning"
-
-
-class Origin(StrEnum):
-    """Who wrote a user message. Established by provenance (ids we issued), never by its text."""
-
-    PERSON = "person"
-    LOOPGUARD = "loopguard"
-    PARENT = "parent"
-    """The prompt a parent session gives to its sub-agent."""
-    HOST = "host"
-    """The agent program itself, for example "continue" after a compaction."""
-
-
-class Status(StrEnum):
-    BUSY = "busy"
-    IDLE = "idle"
-    RETRY = "retry"
-    """The agent waits to ask its provider again."""
-
-
-class Surface(StrEnum):
-    """Where a request came from. What each may do is decided in `core.authority`."""
-
-    CLI = "cli"
-    """A person at a terminal outside the agent, over the control socket."""
-    SLASH = "slash"
-    """A person, by a slash command typed into the agent."""
-    TOOL = "tool"
-    """The model, by an agent tool."""
-    INSIDE = "inside"
-    """The control socket, but from within the agent's own process tree: never trusted."""
-    FILE = "file"
-    """A settings file that changed; whoever asks has made sure that it only tightens."""
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
-    """Base of all events. ``session`` is empty for what concerns the whole run."""
-
-    session: SessionId = NO_SESSION
-
+from loopguard_cli.core.results import AuditFinished as AuditFinished
+from loopguard_cli.core.results import CheckFinished as CheckFinished
+from loopguard_cli.core.results import EffectSettled as EffectSettled
+from loopguard_cli.core.results import LeaseSettled as LeaseSettled
+from loopguard_cli.core.results import SessionRead as SessionRead
 
 # --- sessions and messages -------------------------------------------------------------------
 
@@ -146,7 +107,7 @@ class ToolAsked(Event, frozen=True, kw_only=True, tag="tool_asked"):
     request: RequestId
     call: CallId
     tool: str
-    args: dict[str, Any] = {}
+    args: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class ToolStarted(Event, frozen=True, kw_only=True, tag="tool_started"):
@@ -154,7 +115,7 @@ class ToolStarted(Event, frozen=True, kw_only=True, tag="tool_started"):
 
     call: CallId
     tool: str
-    args: dict[str, Any] = {}
+    args: dict[str, Any] = msgspec.field(default_factory=dict)
     message: MessageId = MessageId("")
 
 
@@ -163,7 +124,7 @@ class ToolFinished(Event, frozen=True, kw_only=True, tag="tool_finished"):
 
     call: CallId
     tool: str
-    args: dict[str, Any] = {}
+    args: dict[str, Any] = msgspec.field(default_factory=dict)
     ok: bool = True
     output: str = ""
     output_digest: str = ""
@@ -309,69 +270,6 @@ class Sampled(Event, frozen=True, kw_only=True, tag="sampled"):
     """It has a network connection open."""
 
 
-# --- answers to effects ----------------------------------------------------------------------
-
-
-class EffectSettled(Event, frozen=True, kw_only=True, tag="effect_settled"):
-    """An asynchronous effect was performed, or failed. Exactly one per effect that has an id."""
-
-    effect: EffectId
-    ok: bool
-    error: str = ""
-
-
-class SessionRead(Event, frozen=True, kw_only=True, tag="session_read"):
-    """Answer to `ReadSession`: what the agent itself says, at this moment."""
-
-    effect: EffectId
-    ok: bool
-    error: str = ""
-    status: Status = Status.IDLE
-    newest_assistant: MessageId = MessageId("")
-    newest_user: MessageId = MessageId("")
-    newest_user_origin: Origin = Origin.PERSON
-    agent: str = ""
-    """The agent (mode) the session currently runs under."""
-
-
-class LeaseSettled(Event, frozen=True, kw_only=True, tag="lease_settled"):
-    """Answer to `TakeLease`; or, unasked and not ok: somebody else has taken the session over."""
-
-    effect: EffectId
-    ok: bool
-    error: str = ""
-    """Who has it, fit to be shown."""
-    unsafe: bool = False
-    """Nobody else has it: the state folder cannot be used."""
-    records: tuple[GoalRecord, ...] = ()
-    """The session's goals as the ledger has them now (with ``ok``)."""
-
-
-class CheckFinished(Event, frozen=True, kw_only=True, tag="check_finished"):
-    """Answer to `RunCheck`."""
-
-    effect: EffectId
-    exit_code: int | None
-    """None: could not be started or timed out (``error`` tells)."""
-    error: str = ""
-    tail: str = ""
-    """The last part of its output."""
-    seconds: float = 0.0
-
-
-class AuditFinished(Event, frozen=True, kw_only=True, tag="audit_finished"):
-    """Answer to `RunAudit`."""
-
-    effect: EffectId
-    reply: str = ""
-    """What the auditor said, to be parsed."""
-    error: str = ""
-    """Operational failure: unavailable, timeout, crash."""
-    approved: bool | None = None
-    """A verdict given by other means than text (an external command's exit code)."""
-    reason: str = ""
-
-
 # --- commands --------------------------------------------------------------------------------
 
 
@@ -385,7 +283,7 @@ class Asked(Event, frozen=True, kw_only=True, tag="asked"):
 
     request: RequestId
     operation: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
     surface: Surface = Surface.CLI
 
 
