@@ -68,7 +68,7 @@ class _Caller:
     def __init__(
         self, server: Server, folder: Path, client: int, hook: str, gone: Callable[[_Caller], None]
     ) -> None:
-        stem = folder / str(client)
+        self._stem = folder / str(client)
         flags = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
         self._server = server
         self._hook = hook
@@ -79,11 +79,11 @@ class _Caller:
         self._body = bytearray()
         self._loop = asyncio.get_running_loop()
         # The answer's pipe first: when its question has been read, the client lets go of its own end.
-        self._answer = os.open(stem.with_suffix(".a"), os.O_WRONLY | flags)
+        self._answer = os.open(self._stem.with_suffix(".a"), os.O_WRONLY | flags)
         try:
             # Looked at while it waits for us to open the second pipe, so it is as it was started.
             self._who = server.at_pipe(client, self._answer, hook)
-            self._question = os.open(stem.with_suffix(".q"), os.O_RDWR | flags)
+            self._question = os.open(self._stem.with_suffix(".q"), os.O_RDWR | flags)
         except OSError:
             os.close(self._answer)
             raise
@@ -98,7 +98,8 @@ class _Caller:
 
     def reply(self, reply: HookReply) -> None:
         self._call = 0
-        self._unsent = b"%d\n" % reply.code + hooks.body_of(reply)
+        text = hooks.body_of(reply)
+        self._unsent = (b"%d text\n%b" if text else b"%d\n%b") % (reply.code, text)
         self._write()
 
     def close(self) -> None:
@@ -125,6 +126,9 @@ class _Caller:
             self.close()
         elif end:
             self._end_question()
+            # The client has opened all that it needs, and would have to start a program for this.
+            for suffix in (".q", ".a"):
+                hooks.remove(self._stem.with_suffix(suffix))
             if not self._admitted:
                 self.reply(HookReply(call=0, code=1, text=hooks.NOT_OURS))
                 return
