@@ -9,7 +9,7 @@ from loopguard_cli.core.events import Event
 from loopguard_cli.core.findings import CallView, Finding, Gauge
 from loopguard_cli.core.ids import CallId, SessionId
 from loopguard_cli.core.settings import GuardSettings
-from loopguard_cli.detect.base import Detector
+from loopguard_cli.detect.base import Detector, Quiet
 from loopguard_cli.detect.calls import CallRules
 from loopguard_cli.detect.families import TEXT_FAMILIES
 from loopguard_cli.detect.kin import Kin
@@ -24,7 +24,7 @@ class DetectorPanel:
         self._session = session
         self._settings = settings
         self._calls = CallRules(session, settings, kin or Kin())
-        self._detectors = self._assemble()
+        self._assemble()
 
     def observe(self, event: Event, seq: int, now: float) -> Sequence[Finding]:
         found: list[Finding] = []
@@ -33,7 +33,9 @@ class DetectorPanel:
         return found
 
     def deadline(self) -> float | None:
-        times = [detector.deadline() for detector in self._detectors]
+        if not self._timed:
+            return None
+        times = [detector.deadline() for detector in self._timed]
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> Sequence[Finding]:
@@ -59,7 +61,7 @@ class DetectorPanel:
         self._settings = settings
         self._calls.reconfigure(settings)
         if text_changed:
-            self._detectors = self._assemble()
+            self._assemble()
 
     def calls(self, now: float) -> Sequence[CallView]:
         return self._calls.views(now)
@@ -78,9 +80,12 @@ class DetectorPanel:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _assemble(self) -> list[Detector]:
+    def _assemble(self) -> None:
         families = (family(self._session, self._settings) for family in (*TEXT_FAMILIES, pace))
-        return [self._calls, *(detector for detector in families if detector is not None)]
+        self._detectors: list[Detector] = [self._calls, *(one for one in families if one is not None)]
+        quiet: object = Quiet.deadline
+        self._timed = [one for one in self._detectors if type(one).deadline is not quiet]
+        """Those with timers; most sessions have none."""
 
 
 class Panels:
