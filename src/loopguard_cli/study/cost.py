@@ -192,26 +192,23 @@ class _Session:
         self._quiet = 0
         """Steps since the latest alarm."""
         self._last = 0.0
-        self._outcomes: OrderedDict[str, tuple[bool, int, str]] = OrderedDict()
+        self._outcomes: OrderedDict[tuple[str, bytes], tuple[bool, int, str]] = OrderedDict()
         self._flagged: dict[str, Loop] = {}
         """Calls that an alarm was raised about and that are still running."""
 
     def take(self, index: int, time: float, event: Event) -> None:
-        match event:
-            case UserSpoke():
-                self._end_step(time)
-            case ReplyStarted() | StatusChanged(status=Status.IDLE):
-                self._end_step(self._last)
-            case ToolStarted() | ToolAsked():
-                self.calls += 1
-            case UsageReported():
-                before = self.usage.tokens
-                self.usage.add(event)
-                self._step.tokens += self.usage.tokens - before
-                self._last = time
-                return
-            case _:
-                pass
+        # There may be millions of events, so they are told apart by their type alone.
+        kind = type(event)
+        if isinstance(event, UsageReported):
+            self._used(event)
+            self._last = time
+            return
+        if kind is UserSpoke:
+            self._end_step(time)
+        elif kind is ReplyStarted or (isinstance(event, StatusChanged) and event.status is Status.IDLE):
+            self._end_step(self._last)
+        elif kind is ToolStarted or kind is ToolAsked:
+            self.calls += 1
         for raised in self._hindsight.take(index, time, event):
             if raised.found.action in ALARMS:
                 self._alarm(raised.found, raised.event)
@@ -227,6 +224,11 @@ class _Session:
         self._end_step(self._last)
 
     # --- inside ------------------------------------------------------------------------------
+
+    def _used(self, event: UsageReported) -> None:
+        before = self.usage.tokens
+        self.usage.add(event)
+        self._step.tokens += self.usage.tokens - before
 
     def _alarm(self, found: Found, event: Event) -> None:
         loop = self._open.get(found.key)
@@ -267,7 +269,7 @@ class _Session:
     def _finished(self, event: ToolFinished) -> None:
         """A call that the guard would have refused, and that brought something new, was worth it."""
         # Compared only within this session, so the text of the arguments will do for a key.
-        key = f"{event.tool} {event.args}"
+        key = (event.tool, msgspec.json.encode(event.args))
         outcome = (event.ok, len(event.output), event.output[:KEPT])
         before = self._outcomes.get(key)
         self._outcomes[key] = outcome

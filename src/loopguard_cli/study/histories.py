@@ -34,10 +34,14 @@ def find(path: Path) -> Iterator[Conversation]:
 
 def events(conversation: Conversation, tally: Tally) -> Iterator[Timed]:
     """The events of one conversation, oldest first. Raises OSError when it cannot be read at all."""
-    if conversation.agent != TRACE:
-        yield from history.read(conversation, tally)
-        return
+    return (
+        _trace_events(conversation, tally)
+        if conversation.agent == TRACE
+        else history.read(conversation, tally)
+    )
 
+
+def _trace_events(conversation: Conversation, tally: Tally) -> Iterator[Timed]:
     def damaged(_: InputError) -> None:
         tally.damaged += 1
 

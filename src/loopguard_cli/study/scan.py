@@ -6,6 +6,7 @@ their way at any time, and of the loops only the largest are kept.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -26,6 +27,8 @@ IN_PROCESS_BYTES = 16 << 20
 """Less than this is read sooner than workers have started."""
 
 POLL_SECONDS = 0.1
+COLLECT_EVERY = 50_000
+"""Objects, in a worker: the collector looks that seldom."""
 
 Progress = Callable[[int], None]
 """Told how many bytes have been read so far, all told."""
@@ -106,6 +109,9 @@ def _begin(wanted: Wanted, read: Any, stop: Any) -> None:
     _shared = (wanted, read, stop)
     # Ctrl-C reaches the whole process group; only the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Events come and go by the million, and hardly any of them is part of a circle.
+    gc.freeze()
+    gc.set_threshold(COLLECT_EVERY)
 
 
 def _work(batch: Sequence[Conversation]) -> list[Study]:
