@@ -95,12 +95,12 @@ def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: GeminiWorld) -> No
 
 
 def test_an_interrupt_ends_the_run_and_nothing_more_is_sent(world: GeminiWorld) -> None:
-    world.model.behave([turn(reply(Say(text="Beginning. "), Hold()))])
+    world.model.behave([turn(reply(Say(text="Beginning.\n"), Hold()))])
     started = world.guard("gemini", "--yolo", "-p", TASK, options=("--goal", "make the tests pass"))
-    world.model.wait_for(lambda chats: next((chat for chat in chats if chat.text), None))
+    started.wait_for("Beginning.", stream="out", timeout=60)
     started.signal(signal.SIGINT)
     result = started.wait()
-    assert (result.code, result.out) == (0, "Beginning. "), "as without us"
+    assert (result.code, result.out) == (0, "Beginning.\n"), "as without us"
     assert len(world.model.chats()) == 1
     assert ", 0 continuations" in result.err, result
 
