@@ -36,6 +36,12 @@ def test_the_third_call_is_refused_and_the_exit_status_is_the_agents(
     assert "3 tool calls, 1 blocked" in done.stderr
 
 
+def test_it_is_said_that_an_agent_cannot_be_told_to_refuse_unanswered_calls(tmp_path: Path) -> None:
+    wish = "guard.fail_closed has no effect here"
+    assert wish in run("counted", tmp_path, "--set", "guard.fail_closed=true").stderr
+    assert wish not in run("counted", tmp_path).stderr
+
+
 def test_the_agents_version_is_in_the_history(tmp_path: Path) -> None:
     run("counted", tmp_path)
     history = subprocess.run(

@@ -96,7 +96,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         from loopguard_cli.runtime.transcribing import transcribed
 
         adapter = transcribed(adapter, setup, Path(transcript))
-    if settings.guard.fail_closed and not adapter.capabilities.closes:
+    if settings.guard.fail_closed and adapter.capabilities.gate and not adapter.capabilities.closes:
         write(Wording(settings.guard.locale).fails_open(adapter.name))
     clock = Clock()
     state = state_path(project, environ=environ)
