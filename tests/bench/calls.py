@@ -77,11 +77,12 @@ class _Timed:
 
 
 def rules(make: Callable[[int], Made]) -> dict[str, list[float]]:
-    """Microseconds of each rule at each event."""
+    """Microseconds of each rule at each event that it is asked about."""
     taken: dict[str, list[float]] = defaultdict(list)
     family = CallRules(SESSION, GuardSettings(), Kin())
     own = overhead()
-    family._rules = [_Timed(rule, taken[type(rule).__name__], own) for rule in family._rules]  # type: ignore[misc]
+    for asked_or_ended in (family._asking, family._ending):
+        asked_or_ended[:] = [_Timed(rule, taken[type(rule).__name__], own) for rule in asked_or_ended]  # type: ignore[misc]
     for seq, (event, now) in enumerate(events(make, CALLS)):
         list(family.observe(event, seq, now))
     return taken

@@ -1,8 +1,8 @@
 """What streamed text costs, per KiB and rule: ``python -m tests.bench.text [--json]``.
 
 Text is prose (docstrings of Python's library, a paragraph a line) and code (its sources, unfenced),
-streamed in pieces of several sizes. CPU time of the best of five runs; the budget of the hub is
-50 µs per KiB.
+streamed in pieces of several sizes: rules by themselves, and the whole hub, whose budget is 50 µs per
+KiB. CPU time of the best of five runs.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loopguard_cli.core.events import Channel, TextDelta
+from loopguard_cli.core.hub import Hub
 from loopguard_cli.core.ids import MessageId, PartId, SessionId
-from loopguard_cli.core.settings import GuardSettings, Preset
+from loopguard_cli.core.settings import GuardSettings, Mode, Preset
+from loopguard_cli.detect.panel import Panels
 from loopguard_cli.detect.paragraphs import Paragraphs
 from loopguard_cli.detect.periodic import CharCycle
 from loopguard_cli.detect.prose import ProseWindow
 from loopguard_cli.detect.sentences import Splitter
 from loopguard_cli.detect.text import TextRules
+from loopguard_cli.study.replay import ABLE
 
 SIZE = 256 * 1024
 MESSAGE = 32 * 1024
@@ -57,7 +60,7 @@ def cost(work: Callable[[], object], chars: int) -> float:
     return best * 1e6 / (chars / 1024)
 
 
-def family(text: str, size: int, preset: Preset, channel: Channel) -> Callable[[], object]:
+def whole(text: str, size: int, preset: Preset, channel: Channel) -> Callable[[], object]:
     events = [
         TextDelta(session=S, message=MessageId(str(at)), part=PartId("p"), channel=channel, delta=piece)
         for at, whole in enumerate(pieces(text, MESSAGE))
@@ -65,8 +68,8 @@ def family(text: str, size: int, preset: Preset, channel: Channel) -> Callable[[
     ]
 
     def run() -> int:
-        rules = TextRules(S, GuardSettings(preset=preset))
-        return sum(len(list(rules.observe(event, seq, 0.0))) for seq, event in enumerate(events))
+        hub = Hub(GuardSettings(preset=preset, mode=Mode.OBSERVE), capabilities=ABLE, panels=Panels())
+        return sum(len(hub.receive(event, 0.0)) for event in events)
 
     return run
 
@@ -109,8 +112,8 @@ def measure() -> list[dict[str, object]]:
     for kind, text in corpora().items():
         for size in (16, 64, 1_024):
             works = rules(text, size)
-            works["all, infinity"] = family(text, size, Preset.INFINITY, Channel.TEXT)
-            works["all, balanced"] = family(text, size, Preset.BALANCED, Channel.TEXT)
+            works["hub, infinity"] = whole(text, size, Preset.INFINITY, Channel.TEXT)
+            works["hub, balanced"] = whole(text, size, Preset.BALANCED, Channel.TEXT)
             for name, work in works.items():
                 rows.append(
                     {"text": kind, "piece": size, "rule": name, "us_per_kib": round(cost(work, len(text)), 1)}
