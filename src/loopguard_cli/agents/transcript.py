@@ -22,7 +22,7 @@ VERSION = 1
 CALLS = (
     "greet", "receive", "lost", "exited", "relaunch", "carry_out", "called", "hung_up", "began", "heard",
     "typed", "chosen", "interrupted", "printed", "paused", "considered", "appended", "concluded",
-    "sized", "keyed", "still", "missed", "release", "joined", "said", "parted",
+    "sized", "keyed", "still", "missed", "release", "joined", "said", "parted", "drawn",
 )  # fmt: skip
 """The methods of an adapter that are written down."""
 
@@ -40,6 +40,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     interactive: bool = False
     permissions: str = "ask"
+    events: str = ""
+    """In which format it prints its events, where it was run for these (`Setup.events`)."""
     about: str = ""
     """What happens in it."""
     findings: tuple[str, ...] | None = None

@@ -8,7 +8,7 @@ once, when nothing will be drawn on them any more:
 * A program that goes back up (``CSI A``, ``CSI H``, ...) owns everything from the highest line it went
   to. Lines above that are final; the rest becomes final when it leaves the screen, or when the program
   goes back to a lower line than before and so leaves it behind.
-* The alternate screen is a picture, not text: nothing on it is said.
+* The alternate screen is a picture: of that only comes out what is seen being written (`written_text`).
 * After the screen was cleared, or drawn beyond its top, programs write again what they had said
   before; so many lines that were out already do not come again.
 
@@ -17,10 +17,11 @@ Purely a function of the bytes and the size; bounded by the size of the screen a
 
 from __future__ import annotations
 
-import unicodedata
 from collections import OrderedDict, deque
 
+from loopguard_cli.wire.picture import FILLER, in_cells
 from loopguard_cli.wire.terminal import Control, Csi, Escape, Text, Token, Tokenizer
+from loopguard_cli.wire.written_text import Painting
 
 MAX_ROWS = 500
 MAX_COLUMNS = 2000
@@ -32,10 +33,7 @@ DRAWINGS = 64
 """So often a program may leave a line alone while it draws below, and still come back to it. Several
 progress bars in one block are drawn on one at a time."""
 
-_FILLER = "\0"
-"""The second cell of a wide character."""
-
-_ALTERNATE = frozenset((47, 1047, 1049))
+_ALTERNATE, _SYNCHRONISED = frozenset((47, 1047, 1049)), 2026
 
 
 class _Row:
@@ -78,6 +76,7 @@ class TerminalText:
         """The last piece that came out was not the end of its line."""
         self.alternate = False
         """The alternate screen is shown."""
+        self._painting = Painting(rows, columns)
         self.bracketed_paste = False
         """It wants to be told where a paste begins and ends."""
 
@@ -87,6 +86,7 @@ class TerminalText:
         if (rows, columns) == (self._rows, self._columns):
             return
         self._rows, self._columns = rows, columns
+        self._painting.begin(rows, columns)
         self._column = min(self._column, columns - 1)
         if self._redraws:
             self._writes_again()
@@ -100,12 +100,26 @@ class TerminalText:
                 self._write(token.text)
             else:
                 self._take(token)
+        return self._come_out()
+
+    def drawn(self) -> list[str]:
+        """The same, where what is on the alternate screen is whole at this moment."""
+        if self.alternate:
+            self._pieces += self._painting.look()
+        return self._come_out()
+
+    def touched(self) -> None:
+        """The person typed: what changes on the alternate screen may be the echo of that."""
+        self._painting.forget()
+
+    def _come_out(self) -> list[str]:
         pieces, self._pieces = self._pieces, []
         return pieces
 
     def forget(self) -> None:
         """Some of the output was missed: begin anew with what comes."""
         self._tokens = Tokenizer()
+        self._painting.forget()
         self._screen, self._row, self._column, self._next = [_Row()], 0, 0, 0
         self._redraws = self._line_open = False
         self._again = 0
@@ -119,7 +133,7 @@ class TerminalText:
             case Csi(private="?", intermediates=""):
                 self._mode(token)
             case _ if self.alternate:
-                pass
+                self._painting.take(token)
             case Control():
                 self._control(token.char)
             case Csi(private="", intermediates=""):
@@ -213,15 +227,18 @@ class TerminalText:
         on = csi.final == "h"
         if 2004 in csi.numbers:
             self.bracketed_paste = on
+        if _SYNCHRONISED in csi.numbers and not on and self.alternate:
+            self._pieces += self._painting.look()
         if _ALTERNATE & set(csi.numbers):
             self.alternate = on
+            self._painting.begin(self._rows, self._columns)
 
     # --- drawing -----------------------------------------------------------------------------
 
     def _write(self, text: str) -> None:
         if self._up is not None:
             self._went_up()
-        cells = text if text.isascii() else _cells(text)
+        cells = text if text.isascii() else in_cells(text)
         while cells:
             room = self._columns - self._column
             if room <= 0:
@@ -311,7 +328,7 @@ class TerminalText:
         """The rows above ``until`` are final."""
         for at in range(self._next, min(until, len(self._screen))):
             row = self._screen[at]
-            text = row.cells.replace(_FILLER, "")
+            text = row.cells.replace(FILLER, "")
             goes_on = at + 1 < len(self._screen) and self._screen[at + 1].wrapped
             self._piece(text if goes_on else text.rstrip(), row.wrapped, goes_on)
         self._next = max(self._next, until)
@@ -331,14 +348,3 @@ class TerminalText:
             self._pieces.append("\n")
         self._line_open = goes_on
         self._pieces.append(text if goes_on else text + "\n")
-
-
-def _cells(text: str) -> str:
-    """One character per cell of the screen; what has no width of its own is left out of the count."""
-    cells: list[str] = []
-    for char in text:
-        if unicodedata.east_asian_width(char) in "WF":
-            cells.append(char + _FILLER)
-        elif not unicodedata.combining(char):
-            cells.append(char)
-    return "".join(cells)

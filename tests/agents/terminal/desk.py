@@ -36,6 +36,7 @@ class Watched:
         self.now += seconds
         self._tick()
         self.take(self.agent.printed(data.encode() if isinstance(data, str) else data))
+        self.take(self.agent.drawn())
 
     def rests(self) -> None:
         """It writes nothing for a while."""

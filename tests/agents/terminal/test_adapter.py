@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from loopguard_cli.agents import choose
@@ -230,3 +232,44 @@ def test_who_gets_it() -> None:
         Streams.TERMINAL,
         Form.ONE_SHOT,
     )
+
+
+def full_screen(watched: Watched) -> None:
+    """An agent that owns the whole screen says the same for ever; it draws twenty times a second."""
+    watched.keys(b"fix it\r")
+    watched.prints("\x1b[?1049h\x1b[?2004h\x1b[H\x1b[2JAgent 1.0\x1b[22;1H> \x1b[24;1H? for help")
+    sentence = "I will now read the configuration file once more. "
+    text = ""
+    for number in range(120):
+        text += (sentence * 2)[number * 11 % 50 :][:11]
+        rows = textwrap.wrap(text, 70)[-17:]
+        drawn = "".join(f"\x1b[{3 + at};3H{row}\x1b[K" for at, row in enumerate(rows))
+        watched.prints(f"\x1b[?2026h{drawn}\x1b[21;1H{'|/-'[number % 3]} {number} s\x1b[?2026l")
+
+
+def test_a_loop_on_a_full_screen_is_interrupted_and_continued() -> None:
+    watched = Watched()
+    full_screen(watched)
+    assert watched.found[:1] == ["prose-block"]
+    assert watched.typed[:1] == [b"\x1b"]
+    watched.rests()
+    assert b"\r" in watched.typed
+
+
+def test_a_full_screen_of_what_nobody_named_an_agent_is_not_typed_into() -> None:
+    """It may be an editor. The loop is told, and that is all."""
+    watched = Watched(named=False)
+    full_screen(watched)
+    assert watched.found[:1] == ["prose-block"]
+    assert watched.typed == []
+    assert any(isinstance(e, Tell) and "prose" not in e.topic for e in watched.effects)
+
+
+def test_what_the_person_types_on_a_full_screen_is_not_what_it_says() -> None:
+    watched = Watched()
+    watched.prints("\x1b[?1049h\x1b[H\x1b[2J")
+    for key in "I will now read the configuration file once more. " * 12:
+        watched.keys(key.encode())
+        watched.prints(key)
+    assert not [event for event in watched.events if isinstance(event, TextDelta)]
+    assert watched.found == []

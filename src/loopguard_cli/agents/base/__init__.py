@@ -50,7 +50,14 @@ from loopguard_cli.agents.base.orders import (
     Withdrawn,
     answer,
 )
-from loopguard_cli.agents.base.streams import Concluding, Driven, OnTerminal, ReadsAlong, Relayed
+from loopguard_cli.agents.base.streams import (
+    Concluding,
+    Driven,
+    OnTerminal,
+    ReadsAlong,
+    ReadsPictures,
+    Relayed,
+)
 
 __all__ = [
     "CHILD",
@@ -82,6 +89,7 @@ __all__ = [
     "Pong",
     "Question",
     "ReadsAlong",
+    "ReadsPictures",
     "Relayed",
     "Setup",
     "Show",

@@ -95,6 +95,14 @@ class OnTerminal(Protocol):
 
 
 @runtime_checkable
+class ReadsPictures(Protocol):
+    """An `OnTerminal` adapter that looks at what was drawn, and must not look while it is being drawn."""
+
+    def drawn(self) -> Answer:
+        """It has written nothing for `runtime.reach.screen.DRAWN_SECONDS`."""
+
+
+@runtime_checkable
 class ReadsAlong(Protocol):
     """What an `OnTerminal` adapter may want to know besides, where the screen is all there is to read."""
 

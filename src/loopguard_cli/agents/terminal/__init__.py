@@ -8,7 +8,7 @@ from loopguard_cli.agents.terminal.adapter import TerminalAgent, capabilities
 
 _BY = "terminal (its screen is read, keys are typed)"
 _REMARK = (
-    "tool calls are not seen; text on the alternate screen is not read; "
+    "tool calls are not seen; on the alternate screen only text that is seen being written is read; "
     "busy and idle are inferred from the screen"
 )
 

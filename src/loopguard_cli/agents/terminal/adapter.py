@@ -58,6 +58,12 @@ MESSAGE_CHARS = 48_000
 ECHOES = 3
 """Prompts of ours whose echo on the screen is recognised."""
 
+MARKS = 3
+"""Punctuation in a row that may belong to a text; more of it is a bar or dots."""
+
+PIECE = 20
+"""Characters of a piece within a line that are told from other text; shorter ones are in everything."""
+
 _FRAME = " \t│┃║╎┆▌▐|"
 """What programs draw around their text."""
 
@@ -87,6 +93,8 @@ class TerminalAgent(Unbridged):
         self._origin = Origin.PERSON
         self._answering = False
         """Somebody prompted, and the reply is not over yet."""
+        self._in_line = False
+        """What came out last was not the end of its line."""
         self._draft = False
         """The person has typed something and not entered it."""
         self._echoes: deque[str] = deque(maxlen=ECHOES)
@@ -111,12 +119,15 @@ class TerminalAgent(Unbridged):
     # --- what is on the terminal -------------------------------------------------------------
 
     def printed(self, data: bytes) -> Answer:
-        events = [*self._connect()]
-        said = self._said(self._text.feed(data))
-        if said:
-            events += self._busy()
-            events += self._write(said)
-        return Answer(events=tuple(events))
+        return Answer(events=(*self._connect(), *self._come_out(self._text.feed(data))))
+
+    def drawn(self) -> Answer:
+        return Answer() if self._draft else Answer(events=tuple(self._come_out(self._text.drawn())))
+
+    def _come_out(self, pieces: Sequence[str]) -> Iterator[Event]:
+        if said := self._said(pieces):
+            yield from self._busy()
+            yield from self._write(said)
 
     def paused(self) -> Answer:
         return Answer()
@@ -135,6 +146,7 @@ class TerminalAgent(Unbridged):
 
     def keyed(self, data: bytes) -> Answer:
         typed = understood(data)
+        self._text.touched()
         events: list[Event] = []
         if typed.stop and self._status is Status.BUSY:
             # The person's own interrupt: what waits to be prompted is not wanted any more.
@@ -152,6 +164,10 @@ class TerminalAgent(Unbridged):
 
     def _do(self, effect: Effect) -> Iterator[Outgoing | Event]:
         match effect:
+            case Abort() if self._text.alternate and not self._typing:
+                # It may be an editor, or several programs at once, and be told with an Escape something else.
+                error = "a full screen is only interrupted in a program named an agent (--agent terminal)"
+                yield EffectSettled(session=SESSION, effect=effect.effect, ok=False, error=error)
             case Abort():
                 yield Keys(data=KEYS[self._setup.terminal.interrupt])
                 yield EffectSettled(session=SESSION, effect=effect.effect, ok=True)
@@ -252,11 +268,15 @@ class TerminalAgent(Unbridged):
         kept: list[str] = []
         for piece in pieces:
             line, end = (piece[:-1], "\n") if piece.endswith("\n") else (piece, "")
-            text = line.strip(_FRAME) if end else line.lstrip(_FRAME)
-            if text and not any(char.isalnum() for char in text):
+            inside, self._in_line = self._in_line, not end
+            # What goes on in a line is part of it as it is.
+            text = line if inside else line.lstrip(_FRAME)
+            text = text.rstrip(_FRAME) if end else text
+            bare = len(text.strip()) > MARKS if inside else bool(text)
+            if bare and not any(char.isalnum() for char in text):
                 continue
             folded = _folded(text)
-            if folded and any(folded in echo for echo in self._echoes):
+            if len(folded) > (PIECE if inside else 0) and any(folded in echo for echo in self._echoes):
                 continue
             kept.append(text + end)
         return "".join(kept)

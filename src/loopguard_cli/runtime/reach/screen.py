@@ -26,6 +26,9 @@ READ_BYTES = 64 << 10
 UNSENT_BYTES = 256 << 10
 """No more is read from the person while the agent has not taken this much."""
 
+DRAWN_SECONDS = 0.006
+"""Without output for so long, a picture is whole (`ReadsPictures.drawn`); sixty a second leave 16 ms each."""
+
 PAUSE_SECONDS = 0.05
 """Without output for so long, what is on the screen counts as drawn (`OnTerminal.paused`)."""
 

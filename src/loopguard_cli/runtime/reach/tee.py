@@ -7,7 +7,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from loopguard_cli.agents.base import OnTerminal, ReadsAlong
+from loopguard_cli.agents.base import OnTerminal, ReadsAlong, ReadsPictures
 
 if TYPE_CHECKING:
     from loopguard_cli.runtime.reach.screen import Take
@@ -38,11 +38,13 @@ class Tee:
     """Feeds one `OnTerminal`, and tells it of pauses."""
 
     def __init__(self, adapter: OnTerminal, take: Take) -> None:
-        from loopguard_cli.runtime.reach.screen import PAUSE_SECONDS, STILL_SECONDS
+        from loopguard_cli.runtime.reach.screen import DRAWN_SECONDS, PAUSE_SECONDS, STILL_SECONDS
 
+        self._drawn_seconds = DRAWN_SECONDS
         self._pause_seconds, self._still_seconds = PAUSE_SECONDS, STILL_SECONDS
         self._adapter = adapter
         self._reader: ReadsAlong | None = adapter if isinstance(adapter, ReadsAlong) else None
+        self._looker: ReadsPictures | None = adapter if isinstance(adapter, ReadsPictures) else None
         self._take = take
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[bytes] = deque()
@@ -55,6 +57,7 @@ class Tee:
         """When that was written behind which a pause was told."""
         self._next: asyncio.Handle | None = None
         self._quiet: asyncio.TimerHandle | None = None
+        self._drawing: asyncio.TimerHandle | None = None
 
     def put(self, data: bytes | memoryview) -> None:
         """Take a copy of ``data``, or count it as missed."""
@@ -70,13 +73,15 @@ class Tee:
             self._next = self._loop.call_soon(self._read)
         if self._quiet is None:
             self._quiet = self._loop.call_later(self._pause_seconds, self._look)
+        if self._drawing is None and self._looker is not None:
+            self._drawing = self._loop.call_later(self._drawn_seconds, self._drawn)
 
     def close(self) -> None:
         """Read what is left, within the allowance."""
-        for handle in (self._next, self._quiet):
+        for handle in (self._next, self._quiet, self._drawing):
             if handle is not None:
                 handle.cancel()
-        self._next = self._quiet = None
+        self._next = self._quiet = self._drawing = None
         while self._portion():
             pass
 
@@ -120,6 +125,17 @@ class Tee:
         if self._reader is not None:
             self._take(self._reader.missed(missed))
         return True
+
+    def _drawn(self) -> None:
+        """Have the adapter look at a picture that is whole and was read."""
+        self._drawing = None
+        quiet = self._loop.time() - self._written
+        if quiet < self._drawn_seconds or self._bytes:
+            self._drawing = self._loop.call_later(max(self._drawn_seconds - quiet, 0.002), self._drawn)
+        elif self._looker is not None:
+            began = time.thread_time()
+            self._take(self._looker.drawn())
+            self._allowance -= time.thread_time() - began
 
     def _look(self) -> None:
         """Tell the adapter once it is quiet, and once more when it stays so."""
