@@ -52,5 +52,6 @@ def transcribed(adapter: Adapter, setup: Setup, path: Path) -> Adapter:
         argv=setup.argv,
         interactive=setup.interactive,
         permissions=setup.permissions.value,
+        events=setup.events,
     )
     return cast("Adapter", _Transcribed(adapter, path, header))

@@ -60,6 +60,7 @@ def make(transcript: Transcript) -> Adapter:
         directory="/project",
         interactive=header.interactive,
         permissions=Permissions(header.permissions),
+        events=header.events,
     )
     adapter = find(header.agent).load().make(setup)
     adapter.launch({}, ADDRESS)
