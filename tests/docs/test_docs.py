@@ -130,3 +130,14 @@ def test_the_readme_names_the_two_commands_that_make_knows() -> None:
         set(re.findall(r"(?:^|`)make ([a-z-]+)", readme + read("CONTRIBUTING.md"), flags=re.MULTILINE))
         <= targets
     )
+
+
+def test_the_cost_of_a_gate_in_the_faq_is_what_was_measured() -> None:
+    """Its words hold as long as the figures of the benchmarks stay within them."""
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) ms \|", read("docs/benchmarks.md"), flags=re.MULTILINE)
+    measured = {what: float(figure) for what, figure in rows}
+    page = " ".join(read("docs/faq.md").split())
+    assert "two milliseconds at the median and less than twenty at the 99th percentile" in page
+    assert measured["gate round trip inside OpenCode, p50"] < 2.5
+    assert measured["gate round trip inside OpenCode, p99"] < 20
+    assert measured["question and result before it, p50"] < 0.4
