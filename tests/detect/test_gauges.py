@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.detect.sitting import Sitting
+from loopguard_cli.core.events import SessionSeen, ToolAsked, ToolFinished
+from loopguard_cli.core.ids import CallId, RequestId, SessionId
+from loopguard_cli.detect.panel import Panels
+from tests.detect.sitting import Sitting, settings
 
 
 def gauges(sitting: Sitting) -> dict[str, tuple[float, float, str]]:
@@ -68,6 +71,114 @@ def test_repeated_sentences() -> None:
     sitting.say("Let me look at the log of the build now. " * 2 + "And")
     assert gauges(sitting)["prose-block"] == (2, 3, "")
     assert gauges(sitting)["prose-irregular"] == (2, 18, "")
+
+
+def test_rounds() -> None:
+    for preset in ("balanced", "pi"):
+        sitting = Sitting(preset)
+        for _ in range(2):
+            sitting.bash("make", "3 failed")
+            assert "call-cycle" not in gauges(sitting)
+            sitting.bash("ls", "a b")
+        assert gauges(sitting)["call-cycle"] == (2, 3, "bash")
+        sitting.bash("pwd", "elsewhere")
+        assert "call-cycle" not in gauges(sitting)
+
+
+def test_variations_with_one_outcome() -> None:
+    sitting = Sitting()
+    for number, name in enumerate("abcd", 1):
+        sitting.call("grep", {"pattern": "open_stream", "path": f"src/{name}.py"}, "no matches anywhere")
+        assert gauges(sitting).get("same-outcome", (1, 5, "grep")) == (number, 5, "grep")
+    sitting.call("grep", {"pattern": "open_stream", "path": "src/e.py"}, "src/e.py: 3")
+    sitting.bash("ls", "a b")
+    assert "same-outcome" not in gauges(sitting)
+
+
+def test_calls_that_grow() -> None:
+    sitting = Sitting()
+    for number in range(2, 4):
+        sitting.bash(f"cat {'src/app/' * number}main.py", f"no such file {number}", ok=False)
+    assert gauges(sitting)["growing-call"] == (2, 4, "bash")
+
+
+def test_the_same_task_given_again() -> None:
+    sitting = Sitting()
+    for number in range(2):
+        sitting.call("task", {"prompt": "Find the owner of the cache"}, f"nothing was found {number}")
+    assert gauges(sitting)["repeated-delegation"] == (2, 3, "task")
+
+
+def test_siblings_that_failed_alike() -> None:
+    family = Panels()
+    guard = settings()
+    panels = {}
+    for name in ("a", "b", "c"):
+        session = SessionId(name)
+        panels[name] = panel = family(session, guard)
+        panel.observe(SessionSeen(session=session, parent=SessionId("p")), 0, 0.0)
+        call, args = CallId(name), {"command": "make"}
+        asked = ToolAsked(session=session, request=RequestId(name), call=call, tool="bash", args=args)
+        panel.observe(asked, 1, 1.0)
+        failed = "no rule to make it"
+        panel.observe(
+            ToolFinished(session=session, call=call, tool="bash", args=args, ok=False, output=failed), 2, 2.0
+        )
+    found = {gauge.rule: (gauge.used, gauge.limit) for gauge in panels["c"].gauges(3.0)}
+    assert found["sibling-error"] == (2, 3)
+
+
+def test_waiting_for_what_does_not_change() -> None:
+    sitting = Sitting()
+    for _ in range(4):
+        sitting.call("wait", {"seconds": 5}, "still running")
+        sitting.now += 6
+    assert gauges(sitting)["poll-unchanged"] == (4, 10, "wait")
+
+
+def test_changes_that_help_nothing() -> None:
+    sitting = Sitting()
+    for number in range(3):
+        sitting.call("edit", {"filePath": "a.py", "oldString": f"a{number}", "newString": f"b{number}"}, "ok")
+        sitting.bash("make", "3 failed", ok=False)
+    assert gauges(sitting)["fruitless-edits"] == (3, 8, "bash")
+    sitting.bash("make", "all good")
+    assert "fruitless-edits" not in gauges(sitting)
+
+
+def test_calls_that_bring_nothing_new() -> None:
+    sitting = Sitting("balanced", "mode=observe")
+    for number in range(13):
+        sitting.call("read", {"filePath": f"{number % 3}.py"}, f"the same text {number % 3}")
+    # The second new thing of the window may count as its one.
+    assert gauges(sitting)["no-novelty"] == (12, 30, "")
+
+
+def test_characters_of_a_cycle() -> None:
+    sitting = Sitting()
+    sitting.say("    total += row.size  # next\n" * 8)
+    used, limit, _ = gauges(sitting)["char-cycle"]
+    assert (180 <= used <= 240, limit) == (True, 300), "hinted at; at ten copies the turn is cut off"
+    sitting.bash("ls", "a b")
+    assert "char-cycle" not in gauges(sitting)
+
+
+def test_answers_announcements_and_thoughts() -> None:
+    sitting = Sitting()
+    for number in range(2):
+        sitting.person("what is it?")
+        sitting.step()
+        sitting.say(f"I have looked at the whole project and there is nothing left to do here {number}.")
+        sitting.idle()
+    assert gauges(sitting)["similar-response"] == (2, 3, "")
+    sitting = Sitting()
+    for number in range(6):
+        sitting.step()
+        sitting.say(("Now I will edit the file.", "Let me edit the file now.")[number % 2])
+    assert gauges(sitting)["announcements"][1:] == (9, "")
+    assert gauges(sitting)["announcements"][0] >= 4
+    sitting.bash("ls", "a b")
+    assert "announcements" not in gauges(sitting)
 
 
 def test_pace() -> None:
