@@ -7,14 +7,11 @@ decision (`detect.decisions`), by a reset, or, in outcome-aware rules, because s
 from __future__ import annotations
 
 from collections import OrderedDict
-from itertools import islice
 
 from loopguard_cli.core.ids import CallKey
 
 BLOCKS = 512
 ATTEMPTS = 4_096
-SLACK = 256
-"""Attempts that are forgotten at a time."""
 
 
 class Standing:
@@ -32,10 +29,8 @@ class Standing:
         attempted = self._attempted
         attempted.pop(key, None)
         attempted[key] = None
-        if len(attempted) > ATTEMPTS + SLACK:
-            # Many at once: finding the oldest means walking over what was taken out before.
-            for old in list(islice(attempted, SLACK)):
-                del attempted[old]
+        if len(attempted) > ATTEMPTS:
+            del attempted[next(iter(attempted))]
         if key not in self._granted:
             return False
         del self._granted[key]
