@@ -20,17 +20,12 @@ class Standing:
     def __init__(self) -> None:
         self._blocked: OrderedDict[CallKey, int] = OrderedDict()
         self._granted: OrderedDict[CallKey, int] = OrderedDict()
-        self._attempted: dict[CallKey, None] = {}
-        """By far the largest table, and a third smaller than if it kept an order of its own."""
+        self._attempted: OrderedDict[CallKey, int] = OrderedDict()
         self.last_blocked: CallKey | None = None
 
     def attempt(self, key: CallKey) -> bool:
         """Note an attempt. True if a granted fresh cycle begins with it (the grant is used up)."""
-        attempted = self._attempted
-        attempted.pop(key, None)
-        attempted[key] = None
-        if len(attempted) > ATTEMPTS:
-            del attempted[next(iter(attempted))]
+        _note(self._attempted, key, ATTEMPTS)
         if key not in self._granted:
             return False
         del self._granted[key]
