@@ -1,14 +1,22 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
+import psutil
 import pytest
+from tests.bench.synthetic import histories
 from tests.cli.conftest import Cli
 from tests.history.stories import Story
 
 from loopguard_cli.cli.commands import scan
 from loopguard_cli.errors import InputError, UsageError
+from loopguard_cli.study.scan import IN_PROCESS_BYTES
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -99,6 +107,31 @@ def test_an_interrupted_scan_says_what_it_found(
     said = capsys.readouterr().out
     assert said.startswith("Interrupted")
     assert "1 session (pi 1)" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beginning", [True, False], ids=["as workers start", "as they work"])
+def test_interrupting_workers_is_quiet_and_prints_what_was_found(tmp_path: Path, beginning: bool) -> None:
+    """^C reaches the whole process group, also workers that are just starting."""
+    histories.write(tmp_path, 2 * IN_PROCESS_BYTES)
+    with subprocess.Popen(
+        [sys.executable, "-m", "loopguard_cli", "scan", "--json"], cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)}, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        command, tick = psutil.Process(process.pid), threading.Event()
+        while process.poll() is None and not _at_work(command, beginning=beginning):
+            tick.wait(0.005)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+    assert json.loads(out)["finished"] is False
+
+
+def _at_work(command: psutil.Process, *, beginning: bool) -> bool:
+    """Its workers are there, and, but at the beginning, have done something."""
+    workers = command.children()
+    return bool(workers) and (beginning or sum(one.cpu_times().user for one in workers) > 0.8)
 
 
 def test_mistakes_are_named(project: Path) -> None:

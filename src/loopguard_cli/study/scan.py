@@ -170,12 +170,16 @@ class _Workers:
                     yield from (_lost(one) for one in batch)
 
     def _submit(self, batch: Sequence[Conversation]) -> Future[list[Study]]:
+        # A worker that is starting would die of ^C with a traceback, so it inherits that it hears none.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return self._pool.submit(_work, batch)
         except BrokenProcessPool as error:
             failed: Future[list[Study]] = Future()
             failed.set_exception(error)
             return failed
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _lost(conversation: Conversation) -> Study:

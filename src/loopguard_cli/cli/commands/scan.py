@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,9 +87,11 @@ def command(
         since=moment(since, time.time()) if since else 0.0,
         show=show,
     )
-    conversations = _conversations(paths or [], agents or [], wanted.since)
     totals = Totals(top=top)
-    finished = _scan(conversations, wanted, totals, quiet=as_json)
+    finished = False
+    with suppress(KeyboardInterrupt):  # What was found until then is worth printing.
+        _scan(_conversations(paths or [], agents or [], wanted.since), wanted, totals, quiet=as_json)
+        finished = True
     if as_json:
         page.show_json(scanned.as_json(totals, wanted.settings, finished=finished))
     else:
@@ -97,22 +99,18 @@ def command(
     return 0 if finished else _INTERRUPTED
 
 
-def _scan(conversations: list[Conversation], wanted: Wanted, totals: Totals, *, quiet: bool) -> bool:
-    """Fill ``totals``; False when interrupted."""
+def _scan(conversations: list[Conversation], wanted: Wanted, totals: Totals, *, quiet: bool) -> None:
+    """Fill ``totals``."""
     from contextlib import closing
 
     from loopguard_cli.study.scan import scan
 
-    try:
-        with (
-            _bar(sum(one.size for one in conversations), quiet=quiet) as progress,
-            closing(scan(conversations, wanted, progress=progress)) as studies,
-        ):
-            for study in studies:
-                totals.add(study)
-    except KeyboardInterrupt:
-        return False
-    return True
+    with (
+        _bar(sum(one.size for one in conversations), quiet=quiet) as progress,
+        closing(scan(conversations, wanted, progress=progress)) as studies,
+    ):
+        for study in studies:
+            totals.add(study)
 
 
 @contextmanager
