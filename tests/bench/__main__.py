@@ -16,7 +16,17 @@ from pathlib import Path
 
 from tests.bench.section import table
 
-SECTIONS = ("calls", "prose", "replaying", "commands", "terminal", "supervisor", "agent", "adapters")
+SECTIONS = (
+    "calls",
+    "prose",
+    "replaying",
+    "scanning",
+    "commands",
+    "terminal",
+    "supervisor",
+    "agent",
+    "adapters",
+)
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
