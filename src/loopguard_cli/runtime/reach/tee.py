@@ -131,7 +131,9 @@ class Tee:
         self._drawing = None
         quiet = self._loop.time() - self._written
         if quiet < self._drawn_seconds or self._bytes:
-            self._drawing = self._loop.call_later(max(self._drawn_seconds - quiet, 0.002), self._drawn)
+            # In a flood there is no picture to look at soon.
+            wait = self._pause_seconds if self._bytes else self._drawn_seconds - quiet
+            self._drawing = self._loop.call_later(max(wait, 0.002), self._drawn)
         elif self._looker is not None:
             began = time.thread_time()
             self._take(self._looker.drawn())
