@@ -11,13 +11,15 @@ from tests.real.harness import Result, World, trace
 
 from loopguard_cli.testing.conversation import Request
 from loopguard_cli.testing.exchange import End, Exchange
-from loopguard_cli.testing.script import Hold, Reply, Say, reply, say, turn
+from loopguard_cli.testing.script import Hold, Reply, Say, Wait, reply, say, turn
 
 ACP = ("opencode", "acp")
 TASK = "^Do the task"
 BLOCKED_CALL = r"^\[ANTI-LOOP\]"
 CUT_OFF = r"^\[ANTI-LOOP STREAM\]"
 ASKING = {"bash": "ask", "edit": "ask"}
+THINKING = 1.0
+"""Seconds that a model takes for an answer, where an abort has to come before the next call."""
 WAITING = "The build is still running and I will wait for it. "
 
 
@@ -76,7 +78,7 @@ def test_where_it_does_not_ask_the_turn_is_cut_off_before_a_fourth(world: World)
     world.model.behave(
         [
             turn(reply(trace("other")), say("Went another way."), match=CUT_OFF),
-            turn(*[reply(trace("again"))] * 9, match=TASK),
+            turn(*[reply(Wait(seconds=THINKING), trace("again"))] * 9, match=TASK),
         ]
     )
     result = drive(world)
