@@ -148,6 +148,21 @@ def test_a_rule_can_be_capped_or_switched_off() -> None:
     assert judged(policy, finding(Action.ABORT, "c", rule="other")) is Action.ABORT
 
 
+@pytest.mark.parametrize("preset", list(Preset))
+@pytest.mark.parametrize(
+    ("settings", "can"),
+    [({"rules": {"r": RuleAction.NUDGE}}, ABLE), ({}, Capabilities(nudge=True, prompt=True))],
+    ids=["capped", "unable to do more"],
+)
+def test_a_hint_instead_of_something_stronger_is_not_given_at_every_call(
+    preset: Preset, settings: dict[str, object], can: Capabilities
+) -> None:
+    policy = Policy(GuardSettings(preset=preset, **settings), can)  # type: ignore[arg-type]
+    actions = [judged(policy, finding(Action.BLOCK, count=count), at_gate=can.gate) for count in range(3, 13)]
+    assert [count for count, action in enumerate(actions, 3) if action is Action.NUDGE] == [3, 6, 12]
+    assert set(actions) == {Action.NUDGE, Action.NOTE}
+
+
 def test_new_settings_hold_from_the_next_judgement_on_and_forget_nothing() -> None:
     policy = Policy(GuardSettings(), ABLE)
     judged(policy, finding(Action.NUDGE))

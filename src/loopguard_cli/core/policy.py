@@ -3,8 +3,8 @@
 The ladder (preset ``balanced``): a loop is met with what its rule proposes; seen again, with the
 next rung, up to what the evidence justifies (`Finding.limit`). A call that stays refused and is
 asked for again and again ends in an aborted turn. One nudge is enough until the repetitions have
-doubled. Our own nudges and continuations never make the
-ladder forget; a person's message does.
+doubled, also where it stands in for something stronger. Our own nudges and continuations never make
+the ladder forget; a person's message does.
 
 The presets ``infinity`` and ``pi`` have no ladder: each finding gets what the rule proposes. One
 thing stands above ``infinity``: a call that stays refused and is asked for more than
@@ -103,9 +103,14 @@ class Policy:
             if ceiling is RuleAction.OFF:
                 return ALLOWED
             action = min(action, Action[ceiling.upper()])
+        lowered = action < finding.proposes
+        if action is Action.NUDGE and (lowered or self._settings.preset is Preset.BALANCED):
+            action = self._once(finding)
         if self._settings.mode is Mode.OBSERVE:
             return Verdict(action=min(action, Action.WARN), finding=finding, escalated=escalated)
         action, degraded = self._within_reach(action, at_gate=at_gate)
+        if degraded and action is Action.NUDGE:
+            action = self._once(finding)
         return Verdict(action=action, finding=finding, escalated=escalated, degraded=degraded)
 
     def _climb(self, finding: Finding) -> Action:
@@ -123,11 +128,15 @@ class Policy:
             rung = max(proposed, finding.limit)
         memory.times = memory.times + 1 if rung == memory.rung else 1
         memory.rung = rung
-        if rung is Action.NUDGE:
-            if finding.count < 2 * memory.count:
-                return Action.NOTE
-            memory.count = finding.count
         return rung
+
+    def _once(self, finding: Finding) -> Action:
+        """A nudge, unless one was given and the repetitions have not doubled since."""
+        memory = self._recall(finding)
+        if finding.count < 2 * memory.count:
+            return Action.NOTE
+        memory.count = finding.count
+        return Action.NUDGE
 
     def _insist(self, finding: Finding) -> Action:
         memory = self._recall(finding)
