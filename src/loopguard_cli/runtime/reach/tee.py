@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WAITING_BYTES = 256 << 10
 """So much may be waiting to be read; what comes on top of it is missed. A screen holds some 10 KiB."""
 
-BURST_SECONDS = 0.1
+BURST_SECONDS = 0.05
 SHARE = 0.05
 """Reading may use the processor for this part of all time, after a first burst. Drawing costs little of it,
 and text that a model writes and a person can follow even less."""
