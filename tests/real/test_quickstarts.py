@@ -21,7 +21,7 @@ from tests.pty.terminal import Terminal
 from tests.real.harness import LOOPGUARD, AgentSandbox, World
 from tests.real.installed import installed
 
-from loopguard_cli.testing import claude, codex, gemini, opencode, pi
+from loopguard_cli.testing import claude, codex, copilot, gemini, opencode, pi
 from loopguard_cli.testing.script import Call, reply, say, turn
 
 PAGE = (Path(__file__).parents[2] / "docs" / "quickstarts.md").read_text("utf-8")
@@ -77,12 +77,14 @@ AGENTS = (
         "Type your message",
     ),
     Agent("pi", "pi", pi.Sandbox, _notes("bash"), pi.MODEL),
-    Agent("Qwen Code", "qwen", QwenSandbox, Call(tool="list_directory", args={"path": "."}), repeats=9),
+    Agent("Qwen Code", "qwen", QwenSandbox, Call(tool="glob", args={"pattern": "*"})),
+    Agent("Copilot CLI", "copilot", copilot.Sandbox, _notes("bash", description="Notes")),
 )
 ACP = {
     "opencode": AGENTS[0]._replace(repeats=9),
     "gemini": AGENTS[3]._replace(repeats=9, call=_notes("run_shell_command")),
     "claude-agent-acp": AGENTS[1]._replace(program="claude-agent-acp", repeats=9),
+    "copilot": AGENTS[6]._replace(repeats=9),
 }
 
 
@@ -115,7 +117,7 @@ def as_a_new_user(agent: Agent) -> NewWorld:
     assert not (world.project / ".loopguard").exists()
     world.model.behave(
         [
-            turn(say(ANOTHER_WAY), match=r"^\[ANTI-LOOP"),
+            turn(say(ANOTHER_WAY), match=r"(?m)^\[ANTI-LOOP"),
             turn(*[reply(agent.call)] * agent.repeats, say(ANOTHER_WAY)),
         ]
     )

@@ -11,13 +11,15 @@ import pytest
 from tests.real.harness import AgentSandbox, Result, World
 from tests.real.installed import installed
 
-from loopguard_cli.testing import claude, codex, gemini, pi
+from loopguard_cli.testing import claude, codex, copilot, gemini, pi
 from loopguard_cli.testing.conversation import Request
 from loopguard_cli.testing.exchange import End, Exchange
-from loopguard_cli.testing.script import Call, Hold, Reply, Say, reply, say, turn
+from loopguard_cli.testing.script import Call, Hold, Reply, Say, Wait, reply, say, turn
 
-TASK = "^Do the task"
-TOLD = r"^\[ANTI-LOOP"
+TASK = "(?m)^Do the task"
+TOLD = r"(?m)^\[ANTI-LOOP"
+THINKING = 1.0
+"""Seconds that a model takes for an answer, where an abort has to come before the next call."""
 WAITING = "The build is still running and I will wait for it. "
 ACHIEVED = "I ran the suite.\n[goal:evidence] 12 of 12 tests pass in the present state\n[goal:complete]"
 BLOCKED = "I cannot go on: the repository asks for a password that only the user knows.\n[goal:blocked]"
@@ -46,7 +48,8 @@ CODEX = Agent(
     "codex-acp", (), codex.Sandbox, "exec_command", "cmd", asks=True, asking={"approval_policy": "untrusted"}
 )
 PI = Agent("pi-acp", (), pi.Sandbox, "bash", "command", asks=False, asking={})
-AGENTS = (CLAUDE, GEMINI, CODEX, PI)
+COPILOT = Agent("copilot", ("--acp",), copilot.Sandbox, "bash", "command", asks=True, asking={})
+AGENTS = (CLAUDE, GEMINI, CODEX, PI, COPILOT)
 
 asking_agents = pytest.mark.parametrize(
     "world", [agent for agent in AGENTS if agent.asks], indirect=True, ids=lambda agent: agent.name
@@ -121,7 +124,7 @@ def test_where_it_asks_the_third_equal_call_is_not_executed(world: AcpWorld) -> 
 
 @silent_agents
 def test_where_it_does_not_ask_the_turn_is_cut_off_before_a_fourth(world: AcpWorld) -> None:
-    again, other = reply(world.step("again")), reply(world.step("other"))
+    again, other = reply(Wait(seconds=THINKING), world.step("again")), reply(world.step("other"))
     told = turn(other, say("Went another way."), match=TOLD)
     world.model.behave([told, turn(*[again] * 9, match=TASK)])
     result = world.drive()
@@ -199,19 +202,20 @@ def test_it_does_not_survive_a_supervisor_that_is_killed(world: AcpWorld) -> Non
 
 
 def test_at_the_console_text_and_calls_are_read_and_a_turn_is_stopped(world: AcpWorld) -> None:
-    healthy = turn(reply(Say(text="I look. "), world.step("looked")), say("Looked."), match="^look")
+    healthy = turn(reply(Say(text="I look. "), world.step("looked")), say("Looked."), match="(?m)^look")
     lines = "".join(f"{uuid4().hex}\n" for _ in range(1000))
-    long = turn(reply(Say(text="Beginning.\n"), Say(text=lines, chunk=33, pace=0.05)), match="^do it")
-    world.model.behave([healthy, long, turn(say("Still here."), match="^and now"), turn(say(""))])
+    long = turn(reply(Say(text="Beginning.\n"), Say(text=lines, chunk=33, pace=0.05)), match="(?m)^do it")
+    world.model.behave([healthy, long, turn(say("Still here."), match="(?m)^and now"), turn(say(""))])
     with world.guard_screen(*world.command, options=("--agent", "acp", "--permissions", "allow")) as console:
         console.send("look\r")
         console.wait_for("Looked.", 60)
         assert "* " in console.text, "the call has a line"
         assert "$TRACES/looked" in console.text
+        world.wait_until(lambda: "idle" in world.ask("status").out)
         console.send("do it\r")
         console.wait_for("Beginning.")
         assert "\ndo it" in console.text, "what is typed has a line of its own"
-        begun = next(chat for chat in world.model.chats() if chat.request.user.startswith("do it"))
+        begun = next(chat for chat in world.model.chats() if "do it" in chat.request.user)
         console.send("\x03")
         world.model.wait_for(lambda _: begun.end is End.CLIENT_CLOSED)
         console.send("and now\r")
@@ -226,7 +230,7 @@ def test_at_the_console_text_and_calls_are_read_and_a_turn_is_stopped(world: Acp
 def test_a_question_at_the_console_is_the_persons_to_answer(world: AcpWorld) -> None:
     world.configure(**world.acp.asking)
     asked = reply(world.step("asked"))
-    yes, no = turn(asked, say("It ran."), match="^yes"), turn(asked, say("As you wish."), match="^no")
+    yes, no = turn(asked, say("It ran."), match="(?m)^yes"), turn(asked, say("As you wish."), match="(?m)^no")
     world.model.behave([yes, no, turn(say(""))])
     with world.guard_screen(*world.command, options=("--agent", "acp")) as console:
         console.send("no, do not\r")

@@ -79,6 +79,15 @@ def test_the_persons_own_hooks_are_called_with_ours(world: QwenWorld) -> None:
     assert (result.code, world.count("again"), world.count("hook")) == (0, 2, 3), result
 
 
+def test_calls_of_a_tool_that_it_does_not_have_cost_the_turn(world: QwenWorld) -> None:
+    unknown = reply(Call(tool="list_directory", args={"path": "."}))
+    on = turn(reply(trace("other")), say("Went another way."), match=CUT_OFF)
+    world.model.behave([MEMORY, on, turn(*[unknown] * 12)])
+    result = world.drive()
+    assert (result.code, result.out.strip()) == (0, "Went another way."), result
+    assert world.count("other") == 1
+
+
 def test_without_our_hooks_the_turn_is_cut_off_before_a_fourth_equal_call(world: QwenWorld) -> None:
     (world.root / "defaults.json").write_text("{}")
     on = turn(reply(trace("other")), say("Went another way."), match=CUT_OFF)

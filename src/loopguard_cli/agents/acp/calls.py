@@ -122,7 +122,10 @@ class Calls:
         if fields.name:
             call.tool, call.named = fields.name, True
         elif not call.named:
-            call.named = _NAME.fullmatch(call.first_title) is not None and not gate
+            named = _NAME.fullmatch(call.first_title) is not None
+            # A description of one word looks like a name.
+            described = call.first_title == call.args.get("description")
+            call.named = named and not described and not gate
             call.tool = call.first_title if call.named else call.kind or "tool"
         return call
 

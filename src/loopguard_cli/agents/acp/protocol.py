@@ -6,6 +6,7 @@ open (``Any``) and read by `text_of` and its like.
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -119,6 +120,8 @@ def text_of(content: Any) -> str:
     return ""
 
 
+_SHELL = re.compile(r"<shellId: [^>]*? completed with exit code (\d{1,3})>\s*$")
+"""How Copilot CLI ends what a command printed; the number of the shell differs between equal results."""
 _OUTPUTS = ("output", "aggregated_output", "error", "message")
 
 
@@ -127,7 +130,7 @@ def output_of(fields: ToolFields) -> str:
     blocks = fields.content if isinstance(fields.content, list) else []
     texts = [text_of(block.get("content")) for block in blocks if isinstance(block, dict)]
     if text := "\n".join(filter(None, texts)):
-        return text
+        return _SHELL.sub(r"<exit code \1>", text)
     raw = fields.raw_output
     if isinstance(raw, dict):
         said = [raw[name] for name in _OUTPUTS if raw.get(name) is not None]
@@ -152,7 +155,10 @@ def _below(value: Any, name: str) -> dict[str, Any]:
 def exit_code_of(fields: ToolFields) -> int | None:
     """The exit status of a command, where the agent says it."""
     raw = fields.raw_output if isinstance(fields.raw_output, dict) else {}
-    for place in (raw, _below(raw, "metadata"), _below(fields.meta, "terminal_exit")):
+    contents = raw.get("contents")
+    last = contents[-1] if isinstance(contents, list) and contents else None
+    ended = last if isinstance(last, dict) else {}
+    for place in (raw, ended, _below(raw, "metadata"), _below(fields.meta, "terminal_exit")):
         for name in ("exit", "exit_code", "exitCode"):
             code = place.get(name)
             if isinstance(code, int) and not isinstance(code, bool):

@@ -32,6 +32,8 @@ from loopguard_cli.core.ids import NO_SESSION, EffectId, MessageId
 from loopguard_cli.wire import jsonrpc
 
 CANCELLED = "cancelled"
+_STOPPED = "Info: Operation cancelled by user"
+"""Copilot CLI's own word, as text of the model, where a refusal has ended the turn."""
 _NO_EFFECT = EffectId("")
 
 
@@ -68,13 +70,15 @@ class Turns:
 
     def updated(self, params: dict[str, Any]) -> Iterator[Part]:
         """The agent tells what it does."""
+        if not self.session:
+            return  # some tell of a session before they have answered that it is open
         if params.get("sessionId") != self.session:
             yield Unparsed(native="update of an unknown session")
             return
         turn = self.turn
         cancelling = turn is not None and turn.cancelled
         for part in self.updates.read(self.session, params.get("update"), cancelling=cancelling):
-            if turn is not None and isinstance(part, Shown) and part.kind in (Show.TEXT, Show.TOOL):
+            if turn is not None and isinstance(part, Shown) and _goes_on(part):
                 turn.refusals.clear()
             yield part
 
@@ -181,3 +185,8 @@ class Turns:
         self.turn.refusals.clear()
         yield send(self._rpc.notification("session/cancel", {"sessionId": self.session}))
         yield from self._gate.cancel()
+
+
+def _goes_on(shown: Shown) -> bool:
+    """The model did something."""
+    return shown.kind in (Show.TEXT, Show.TOOL) and shown.text.strip() != _STOPPED
