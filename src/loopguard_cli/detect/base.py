@@ -18,8 +18,10 @@ class Detector(Protocol):
     """One family of rules over the events of one session.
 
     Deterministic: equal events at equal times give equal findings. Everything it keeps is bounded.
-    It sees every event of its session, also those that are none of its business.
     """
+
+    HEARS: frozenset[type[Event]]
+    """The events that are its business; empty: all. Others of its session it may see or not."""
 
     def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]: ...
 
@@ -46,6 +48,8 @@ class Family(Protocol):
 
 class Quiet:
     """The uneventful half of `Detector`, for detectors without timers."""
+
+    HEARS: frozenset[type[Event]] = frozenset()
 
     def deadline(self) -> float | None:
         return None

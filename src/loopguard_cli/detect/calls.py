@@ -13,9 +13,11 @@ from loopguard_cli.core.events import (
     Status,
     StatusChanged,
     TextDelta,
+    TextSnapshot,
     ToolAsked,
     ToolFinished,
     ToolStarted,
+    UsageReported,
     UserSpoke,
 )
 from loopguard_cli.core.findings import CallView, Finding, Gauge
@@ -65,6 +67,11 @@ RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
 
 class CallRules(Quiet):
     """All rules about the calls of one session."""
+
+    HEARS: frozenset[type[Event]] = frozenset({
+        ToolAsked, ToolStarted, ToolFinished, TextDelta, TextSnapshot, UserSpoke, StatusChanged,
+        UsageReported, SessionSeen, SessionGone
+    })  # fmt: skip
 
     def __init__(self, session: SessionId, settings: GuardSettings, kin: Kin) -> None:
         self.journal = Journal(_reach(settings.calls))

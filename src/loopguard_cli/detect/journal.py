@@ -71,6 +71,8 @@ class Line:
         """One call for each of its latest different outcomes, the latest first."""
 
 
+_NO_LINE = (CallKey(""), Line())
+
 SAME_KEPT = 16
 
 OUTCOMES_KEPT = 2
@@ -85,6 +87,8 @@ class Journal:
         """Counted calls, oldest first, the one being asked for included; refused ones are taken out."""
         self.open: OrderedDict[CallId, Call] = OrderedDict()
         self.lines: OrderedDict[CallKey, Line] = OrderedDict()
+        self._latest: tuple[CallKey, Line] = _NO_LINE
+        """What `line` answered last."""
         self.row: list[Call] = []
         """The latest calls, as far as they have one key; of many, the first and the latest."""
         self.row_length = 0
@@ -172,10 +176,12 @@ class Journal:
         self.row.clear()
         self.open.clear()
         self.lines.clear()
+        self._latest = _NO_LINE
 
     def forget(self, call: Call) -> None:
         """Start the key of ``call``, which is being asked for, afresh: it counts as the first."""
         self.lines.pop(call.key, None)
+        self._latest = _NO_LINE
         self.line(call.key).asked = 1
         kept = [other for other in self.recent if other.key != call.key or other is call]
         self.recent.clear()
@@ -185,6 +191,8 @@ class Journal:
     # --- reading -----------------------------------------------------------------------------
 
     def line(self, key: CallKey) -> Line:
+        if key == self._latest[0]:  # each rule asks for the line of the call at hand
+            return self._latest[1]
         found = self.lines.get(key)
         if found is None:
             found = self.lines[key] = Line()
@@ -192,6 +200,7 @@ class Journal:
                 self.lines.popitem(last=False)
         else:
             self.lines.move_to_end(key)
+        self._latest = key, found
         return found
 
     def find(self, call: CallId) -> Call | None:

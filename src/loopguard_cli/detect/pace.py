@@ -23,6 +23,8 @@ STEPS = 256
 class Pace:
     """The clock of one session's run."""
 
+    HEARS: frozenset[type[Event]] = frozenset({UserSpoke, StatusChanged, ReplyStarted})
+
     def __init__(self, session: SessionId, settings: PaceSettings) -> None:
         self._session = session
         self._limits = settings

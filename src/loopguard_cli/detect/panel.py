@@ -27,8 +27,12 @@ class DetectorPanel:
         self._assemble()
 
     def observe(self, event: Event, seq: int, now: float) -> Sequence[Finding]:
+        kind = type(event)
+        if (hearing := self._hearing.get(kind)) is None:
+            hearing = [one for one in self._detectors if not one.HEARS or kind in one.HEARS]
+            self._hearing[kind] = hearing
         found: list[Finding] = []
-        for detector in self._detectors:
+        for detector in hearing:
             found += detector.observe(event, seq, now)
         return found
 
@@ -83,6 +87,8 @@ class DetectorPanel:
     def _assemble(self) -> None:
         families = (family(self._session, self._settings) for family in (*TEXT_FAMILIES, pace))
         self._detectors: list[Detector] = [self._calls, *(one for one in families if one is not None)]
+        self._hearing: dict[type[Event], list[Detector]] = {}
+        """Who is told of an event, by its type."""
         quiet: object = Quiet.deadline
         self._timed = [one for one in self._detectors if type(one).deadline is not quiet]
         """Those with timers; most sessions have none."""

@@ -107,6 +107,11 @@ class Turn(msgspec.Struct, gc=False):
 class Responses(Quiet):
     """Compares the answers of one session."""
 
+    HEARS: frozenset[type[Event]] = frozenset({
+        TextDelta, TextSnapshot, ReplyStarted, ReplyFinished, ToolAsked, ToolStarted, StatusChanged,
+        UserSpoke, Gap, SessionGone
+    })  # fmt: skip
+
     def __init__(self, session: SessionId, settings: GuardSettings) -> None:
         self._session = session
         self._threshold = settings.text.response_threshold

@@ -38,6 +38,10 @@ def streamed_text(session: SessionId, settings: GuardSettings) -> TextRules | No
 class TextRules(Quiet):
     """Preset ``infinity``: the prose rules. ``balanced``: all of them."""
 
+    HEARS: frozenset[type[Event]] = frozenset(
+        {TextDelta, TextSnapshot, ToolAsked, ToolStarted, ToolFinished, ReplyFinished, Gap, SessionGone}
+    )
+
     def __init__(self, session: SessionId, settings: GuardSettings) -> None:
         self._session = session
         self._threshold = settings.text.threshold
