@@ -34,7 +34,7 @@ EARLY = 0.2
 """Share of the time after which memory should not grow."""
 POLL_SECONDS = 0.2
 INTERRUPTED_AFTER = 5.0
-"""Seconds after the first worker has started."""
+"""Seconds of CPU that the workers have had."""
 
 
 class Scanned(NamedTuple):
@@ -80,9 +80,9 @@ def interrupted(home: Path) -> tuple[float, bool]:
         cwd=home, env={**os.environ, "HOME": str(home)}, stdout=subprocess.PIPE, text=True,
         start_new_session=True,
     ) as process:  # fmt: skip
-        while not psutil.Process(process.pid).children():
+        command = psutil.Process(process.pid)
+        while sum(one.cpu_times().user for one in command.children()) < INTERRUPTED_AFTER:
             threading.Event().wait(POLL_SECONDS)
-        threading.Event().wait(INTERRUPTED_AFTER)
         began = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
         said = json.loads(process.communicate()[0])
