@@ -37,7 +37,8 @@ PROMPT = ("-p", "Do the task.")
 BASH = {"command": COMMAND, "description": "Waits", "timeout": 600_000}
 AGENTS = (
     Agent("claude", PROMPT, claude.Sandbox, "Bash", BASH),
-    Agent("codex", ("exec", "--skip-git-repo-check", "Do the task."), codex.Sandbox, "exec_command", {"cmd": COMMAND}),
+    Agent("codex", ("exec", "--skip-git-repo-check", "Do the task."), codex.Sandbox, "exec_command",
+          {"cmd": COMMAND}),
     Agent("qwen", ("--auth-type", "openai", "--yolo", *PROMPT), opencode.Sandbox, "run_shell_command",
           {"command": COMMAND, "is_background": False}),
     Agent("opencode", ("acp",), opencode.Sandbox, "bash", BASH, acp=True),

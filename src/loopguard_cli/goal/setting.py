@@ -11,6 +11,7 @@ from loopguard_cli.core.ids import MessageId
 from loopguard_cli.goal import commands as c
 from loopguard_cli.goal.answers import Answer, budget, refuse
 from loopguard_cli.goal.desk import Desk
+from loopguard_cli.goal.evolve import WAITING
 from loopguard_cli.goal.flags import Options
 from loopguard_cli.goal.limits import left, raised, reached, tighter
 from loopguard_cli.goal.model import (
@@ -68,10 +69,11 @@ class Setting:
             desk.ceiling = limits
         replaced = old is not None and not command.add
         kind = "added" if command.add else "created:replaced" if replaced else "created"
-        desk.notice(
-            "added-active" if command.add else "replaced-active" if replaced else "active",
-            "Goal added and in force." if command.add else "Goal in force.",
-        )
+        if desk.session != WAITING:  # else it is said once its session is known
+            desk.notice(
+                "added-active" if command.add else "replaced-active" if replaced else "active",
+                "Goal added and in force." if command.add else "Goal in force.",
+            )
         return Answer(
             reply=kind, text=self._created(goal, old, add=command.add), data={"id": goal.id}, work=True
         )

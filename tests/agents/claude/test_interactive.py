@@ -456,3 +456,13 @@ def test_standing_text_goes_with_a_prompt_until_it_was_read() -> None:
     second = played.hook("UserPromptSubmit", prompt="more", prompt_id="p2")
     assert feedback(played.body(first)) == "The goal."
     assert played.body(second) is None
+
+
+def test_a_summary_in_the_middle_of_a_turn_is_no_end_of_it() -> None:
+    played = Played().started()
+    played.hook("UserPromptSubmit", prompt="Go on.")
+    before = len(played.seen(StatusChanged))
+    played.hook("SessionStart", source="compact")
+    assert len(played.seen(StatusChanged)) == before
+    played.hook("SessionStart", source="clear")
+    assert played.seen(StatusChanged)[-1].status is Status.IDLE

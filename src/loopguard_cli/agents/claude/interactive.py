@@ -205,7 +205,8 @@ class Interactive(Steered[Talk], Audited):
         match hook:
             case "SessionStart":
                 self._gate.forgotten(session)
-                if not self._awaited:
+                # A conversation is also begun anew by its summary, in the middle of a turn.
+                if not self._awaited and reading.at(body, "source") != "compact":
                     yield StatusChanged(session=session, status=Status.IDLE)
             case "SubagentStart":
                 yield StatusChanged(session=session, status=Status.BUSY)
