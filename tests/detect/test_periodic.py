@@ -177,7 +177,7 @@ def test_honest_repetitions(name: str) -> None:
         ("ICAgICAg", Matter.DATA),
         ("| yes ", Matter.CODE),
         ("<td>cell</td>\n", Matter.CODE),
-        ("- [ ] open\n", Matter.CODE),
+        ("- [ ] open\n", Matter.ITEM),
         ("int a = b;\n", Matter.CODE),
     ],
 )

@@ -10,6 +10,11 @@ from tests.detect.sitting import S
 from tests.detect.writing import Writer
 
 WAITING = "I am waiting for your choice, A or B. There is nothing else I can do."
+ROUND = [
+    "The settings page has been migrated: validation was kept, the types compile, no other file was touched.",
+    "Migration finished: validation was kept, there are no errors of types, no other file was touched.",
+    "All done. The page uses the new forms, validation was kept and no other file was touched, tell me more.",
+]
 LONG = WAITING + " When you have chosen, I will run the migration and then verify the result."
 
 
@@ -127,6 +132,8 @@ def test_different_prompts_may_ask_for_it() -> None:
     writer = Writer()
     for prompt in ("show the file", "without numbers please", "again, the copy failed"):
         writer.turn(prompt, WAITING)
+    assert said(writer) == []
+    writer.turn("and what now?", WAITING)
     assert said(writer) == [("repeat-response", Action.NUDGE)]
 
 
@@ -171,9 +178,19 @@ def test_the_same_in_other_words_nudges_once() -> None:
         "Plan mode is on, so editing is not allowed; I cannot work on the todos.",
         "As this is plan mode, editing is not allowed; I cannot work on the todos.",
     ]
-    for at in range(8):
+    for at in range(5):
         writer.turn("Unfinished todos: 3. Go on.", words[at % 2])
     assert said(writer) == [("similar-response", Action.NUDGE)]
+
+
+def test_six_turns_that_go_round_in_the_same_few_answers_are_cut_off() -> None:
+    for words in (ROUND, ROUND[:2]):
+        writer = Writer()
+        for at in range(6):
+            assert Action.ABORT not in [action for _, action in said(writer)]
+            writer.turn("continue", words[at % len(words)])
+        assert said(writer)[0] == ("similar-response", Action.NUDGE)
+        assert said(writer)[-1][1] is Action.ABORT
 
 
 def test_different_answers_to_one_prompt_are_none() -> None:

@@ -15,6 +15,9 @@ from loopguard_cli.detect.masking import mask_volatile, of_one_class, without_di
 NEAR = 32
 """Characters within which most texts about different things differ."""
 
+READ = 512
+"""Characters of an output in which a reading is looked for."""
+
 LONG = 256
 """Characters of a line of which only the neighbourhood of what differs is looked at."""
 
@@ -32,11 +35,71 @@ _SEPARATORS = r"\s\"',;={}()\[\]<>|"
 _FIELDS = re.compile(rf"[{_SEPARATORS}]+")
 _STAMP = re.compile(rf"([^{_SEPARATORS}]+)[{_SEPARATORS}]")
 _DURATION = re.compile(r"\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m|h)?$")
+_FRACTION = re.compile(r"\d+[.,]\d+(?:[eE][+-]?\d+)?(?![\d.]|\s?(?:s|ms|µs|us|secs?|seconds?|m|min)\b)")
+"""A figure with a fraction that is no duration and no version."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_MEASURES = frozenset(
+    [
+        "b",
+        "kb",
+        "mb",
+        "gb",
+        "kib",
+        "mib",
+        "gib",
+        "bytes",
+        "hz",
+        "khz",
+        "mhz",
+        "ghz",
+        "v",
+        "mv",
+        "a",
+        "ma",
+        "w",
+        "kw",
+        "mw",
+        "k",
+        "c",
+        "f",
+        "pa",
+        "hpa",
+        "bar",
+        "m",
+        "mm",
+        "cm",
+        "km",
+        "g",
+        "kg",
+        "mg",
+        "n",
+        "nm",
+        "rpm",
+        "fps",
+        "ns",
+        "us",
+        "ms",
+        "s",
+        "sec",
+        "seconds",
+        "min",
+        "op",
+        "ops",
+        "db",
+        "dbm",
+        "px",
+        "pct",
+        "percent",
+        "e",
+    ]
+)
+"""Units, in small letters."""
 _SHARE = re.compile(r"\d+(?:\.\d+)?%[.:]?$")
 """How far something is: if that differs, it gets on."""
 _UNITS = frozenset(
     ["ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "hours"]
 )
+_TRIES = frozenset(["attempt", "try", "retry", "retrying", "attempts", "tries", "retries"])
 _NAMED = frozenset(["pid", "session", "sessionid", "requestid", "traceid"])
 """Words after which a name or number is made up anew each time."""
 
@@ -117,6 +180,19 @@ class _Differences:
         return len(line) <= LONG and line[len(head) :] == another[len(rival) :]
 
 
+def measures(one: str | None, other: str | None) -> bool:
+    """Two outputs are readings of something: nothing but figures, or figures with fractions that differ.
+
+    A counter in a sentence is none: it says that the same was done once more.
+    """
+    if one is None or other is None:
+        return False
+    if all(word.lower() in _MEASURES for word in _LETTERS.findall(one[:LONG])):
+        return True
+    figures = _FRACTION.findall(one[:READ])
+    return bool(figures) and figures != _FRACTION.findall(other[:READ])
+
+
 def _line_end(text: str, begin: int) -> int:
     end = text.find("\n", begin + 1)
     return end if end >= 0 else len(text)
@@ -150,6 +226,24 @@ def _common(one: str, other: str) -> int:
     return low
 
 
+def _gets_on(fields: list[str], at: int, rival: str, before: str) -> bool:
+    """A part of a whole (``9/120``, ``9 of 120``) that is not the next try."""
+    field = fields[at]
+    if before in _TRIES:
+        return False
+    part, slash, whole = field.partition("/")
+    if slash:
+        another, slash, same = rival.partition("/")
+        return bool(slash) and whole == same and all(one.isdigit() for one in (part, another, whole))
+    return (
+        at + 2 < len(fields)
+        and fields[at + 1] == "of"
+        and fields[at + 2].isdigit()
+        and field.isdigit()
+        and rival.isdigit()
+    )
+
+
 def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
     field = fields[at]
     before = fields[at - 1].strip(":").lower() if at else ""
@@ -158,6 +252,8 @@ def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
     if field.isalpha() and rival.isalpha():
         return Sameness.DIFFERENT
     if _SHARE.match(field) and _SHARE.match(rival):
+        return Sameness.DIFFERENT
+    if _gets_on(fields, at, rival, before):
         return Sameness.DIFFERENT
     numbers = field.isdigit() and rival.isdigit()
     alike = numbers or without_digits(field) == without_digits(rival)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from loopguard_cli.core.events import ToolAsked, ToolFinished, ToolStarted
@@ -117,6 +118,11 @@ class Call:
         self._agreed: tuple[Call, Sameness, Sameness] | None = None
 
     @property
+    def arguments(self) -> Mapping[str, Any]:
+        """What it was given, while it is among the latest."""
+        return self._arguments or {}
+
+    @property
     def shape(self) -> shapes.Shape:
         """Its arguments without numbers, order and spacing (`detect.shapes`)."""
         if self._shape is None:
@@ -186,6 +192,14 @@ class Call:
         degree = self._agreement(other, least)
         self._agreed = (other, least, degree)
         return degree
+
+    def fails_as(self, other: Call) -> bool:
+        """Their errors agree but for volatile parts. Of one key the journal knows already."""
+        if self.raw == other.raw or self.token == other.token:
+            return True
+        if self.key == other.key:
+            return False
+        return self.sameness(other, Sameness.STEADY) >= Sameness.STEADY
 
     def is_steady(self, other: Call) -> bool:
         """Their outcomes agree but for volatile parts; for calls of which nobody will ask again."""

@@ -23,8 +23,10 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.findings import CallView, Finding, Gauge
 from loopguard_cli.core.ids import CallId, CallKey, SessionId
 from loopguard_cli.core.settings import CallSettings, GuardSettings, Preset
+from loopguard_cli.detect import asked
 from loopguard_cli.detect.base import Quiet
 from loopguard_cli.detect.call import Call
+from loopguard_cli.detect.causes import EchoedError, SharedCause
 from loopguard_cli.detect.consecutive import ConsecutiveCall
 from loopguard_cli.detect.cycles import ExactCycle, NoisyCycle, OutcomeCycle
 from loopguard_cli.detect.decisions import Decisions, is_exempt
@@ -36,6 +38,7 @@ from loopguard_cli.detect.journal import Journal
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.novelty import NoNovelty
+from loopguard_cli.detect.plans import PlanAgain
 from loopguard_cli.detect.repeat import RepeatCall
 from loopguard_cli.detect.rule import Plain, Rule, Scene
 from loopguard_cli.detect.siblings import SiblingError
@@ -51,7 +54,10 @@ RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
         Unchanged,
         OutcomeCycle,
         RepeatedDelegation,
+        PlanAgain,
         RoundError,
+        EchoedError,
+        SharedCause,
         SiblingError,
         OutcomeFrequency,
         SameOutcome,
@@ -99,6 +105,7 @@ class CallRules(Quiet):
         elif isinstance(event, SessionGone):
             self._clear()
         elif isinstance(event, UserSpoke) and event.origin is Origin.PERSON:
+            self._scene.licensed = asked.times(event.text)
             for rule in self._rules:
                 rule.spoke()
         elif isinstance(event, StatusChanged) and event.status is Status.IDLE:

@@ -106,7 +106,7 @@ class OutcomeCycle(Plain):
         if call.kind is Kind.WAIT:
             return
         settings = self.scene.settings
-        longest, repeats = settings.max_cycle_length, settings.cycle_repeats
+        longest, repeats = settings.max_cycle_length, self.scene.allows(settings.cycle_repeats)
         if self.scene.journal.row_length >= longest:
             return
         turn, considered = call.turn, islice(reversed(self.scene.journal.recent), longest * (repeats + 1))
@@ -142,7 +142,7 @@ class OutcomeCycle(Plain):
         yield from _rounds_gone(calls, settings, _same_outcome)
 
     def _found(self, call: Call, proof: Sequence[Call], length: int, now: float, *, exact: bool) -> Finding:
-        repeats = self.scene.settings.cycle_repeats
+        repeats = self.scene.allows(self.scene.settings.cycle_repeats)
         hard = exact or len(proof) >= length * repeats + AFTER_NUDGE
         if exact:
             self.scene.standing.block(call.key, self.scene.journal.changes)
@@ -169,7 +169,7 @@ class NoisyCycle(Plain):
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         journal, settings = self.scene.journal, self.scene.settings
-        repeats = settings.cycle_repeats
+        repeats = self.scene.allows(settings.cycle_repeats)
         if call.kind is Kind.WAIT or journal.row_length >= settings.max_cycle_length:
             return
         if self.scene.going_round is call:

@@ -87,11 +87,16 @@ class RoundError(Plain):
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._row: list[Call] = []
+        self._steady = 0
+        """How many of the latest agree but for volatile parts."""
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.cancelled:
             return
         row = self._row
+        if call.failed and (call.pauses or (row and call.waits > row[-1].waits)):
+            # It takes its time between tries: waiting, which `detect.waiting` looks after.
+            return
         if not call.failed:
             if not row or call.batch != row[-1].batch:
                 row.clear()
@@ -100,15 +105,23 @@ class RoundError(Plain):
             row.clear()
         if row and row[-1].batch == call.batch:
             return
+        self._steady = self._steady + 1 if row and call.fails_as(row[-1]) else 1
         row.append(call)
         if len(row) > KEPT:
             del row[1]
-        limit = self.scene.settings.error_threshold
-        if len(row) < limit + NUDGE_EXTRA or not _says_something((call.output or "")[:HEAD]):
+        limit = self.scene.allows(self.scene.settings.error_threshold)
+        if len(row) < limit + NUDGE_EXTRA or not says_something(call):
             return
         one_tool = len({one.tool for one in row}) == 1
         equal = one_tool and len({one.raw for one in row}) == 1
-        hard = len(row) >= (limit + HARD_EXTRA if equal else VARIED * limit) and one_tool
+        enough = limit + HARD_EXTRA
+        if not equal:
+            # A log's name or a time that differs makes no other error of it; a number may.
+            steady = one_tool and len(row) > enough and self._steady > enough
+            enough = enough + 1 if steady else VARIED * limit
+        # Tools that do not exist are many, and one mistake.
+        misnamed = not one_tool and all(one.complaint() != one.alike() for one in row)
+        hard = len(row) >= enough and (one_tool or misnamed)
         yield self.scene.finding(
             "repeat-error",
             Action.ABORT if hard else Action.NUDGE,
@@ -136,6 +149,11 @@ def _gauge(row: list[Call], limit: int) -> Iterable[Gauge]:
         yield Gauge(rule="repeat-error", used=len(row), limit=limit, tool=row[-1].tool)
 
 
+def says_something(call: Call) -> bool:
+    """Its error is more than a status."""
+    return _letters((call.output or "")[:HEAD]) >= SAYING
+
+
 @lru_cache(maxsize=64)
-def _says_something(text: str) -> bool:
-    return sum(map(len, masking.words(text))) >= SAYING
+def _letters(text: str) -> int:
+    return sum(map(len, masking.words(text)))

@@ -18,6 +18,9 @@ from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.tools import Kind
 from loopguard_cli.detect.waiting import is_waiting
 
+OFTEN = 2
+"""Times the window, and calls more than the threshold: so many in a longer stretch count as well."""
+
 
 class ExactFrequency(Plain):
     """Preset ``pi``: keys only."""
@@ -51,7 +54,9 @@ class OutcomeFrequency(Plain):
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         settings = self.scene.settings
         line = self.scene.journal.line(call.key)
-        limit = settings.frequency_threshold
+        limit = self.scene.allows(settings.frequency_threshold)
+        if line.swings:
+            return
         if line.asked < limit or call.kind in (Kind.MOVE, Kind.NOTE, Kind.IDLE) or is_waiting(call, line):
             return
         if self.scene.journal.row_length >= limit:
@@ -66,9 +71,9 @@ class OutcomeFrequency(Plain):
         past = self.scene.journal.unchanged(call)
         since = latest[0].asked_seq
         same = [one for one in past if one.asked_seq >= since]
-        if _rounds(same) + 1 < limit:
-            return
         count = _rounds(past) + 1
+        if _rounds(same) + 1 < limit and not self._often(past, count, limit):
+            return
         yield self.scene.finding(
             "call-frequency",
             Action.NUDGE,
@@ -80,6 +85,11 @@ class OutcomeFrequency(Plain):
             window=settings.frequency_window,
             threshold=limit,
         )
+
+    def _often(self, past: list[Call], count: int, limit: int) -> bool:
+        """Not that dense, but again and again."""
+        reach = tail(self.scene.journal.recent, OFTEN * self.scene.settings.frequency_window)
+        return count >= limit + OFTEN and past[0].asked_seq >= reach[0].asked_seq
 
 
 def _rounds(calls: Iterable[Call]) -> int:

@@ -2,7 +2,8 @@
 
 Source: reported false alarms on edit-test work, and the runaways among them. A change makes the
 next run of an equal call new, so the rules about repetition are silent; this one counts how often
-a call failed with the same outcome although something was changed each time. Eight are a nudge.
+a call failed with the same outcome although something was changed each time. Eight are a nudge. The
+same error of other commands counts as well, as long as no command of that tool works.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from collections.abc import Iterable
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.call import Call
+from loopguard_cli.detect.errors import says_something
 from loopguard_cli.detect.rule import Plain, Scene
+from loopguard_cli.detect.tools import Kind
 
 KEYS = 64
 KEPT = 64
@@ -25,14 +28,23 @@ class FruitlessEdits(Plain):
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._failures: OrderedDict[CallKey, list[Call]] = OrderedDict()
+        self._alike: list[Call] = []
+        """Failures of one tool with one error."""
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if not call.complete:
             return
         if not call.failed:
             self._failures.pop(call.key, None)
+            if (
+                self._alike
+                and call.tool == self._alike[-1].tool
+                and call.kind is Kind.ACT
+                and not call.writes
+            ):
+                self._alike.clear()
             return
-        row = self._row(call)
+        row = self._longer(self._row(call), call)
         limit = self.scene.settings.fruitless_edit_cycles
         changes = len({one.epoch for one in row})
         if changes < limit or changes % limit:
@@ -56,14 +68,25 @@ class FruitlessEdits(Plain):
             limit = self.scene.settings.fruitless_edit_cycles
             yield Gauge(rule="fruitless-edits", used=used, limit=limit, tool=row[-1].tool)
 
+    def _longer(self, row: list[Call], call: Call) -> list[Call]:
+        """``row``, or the failures of other calls that are like it, if there are more."""
+        alike = self._alike
+        if alike and (alike[-1].tool != call.tool or not call.fails_as(alike[-1])):
+            alike.clear()
+        alike.append(call)
+        if len(alike) > KEPT:
+            del alike[1]
+        return alike if len(alike) > len(row) and says_something(call) else row
+
     def forget(self, key: CallKey) -> None:
         self._failures.pop(key, None)
 
     def spoke(self) -> None:
-        self._failures.clear()
+        self.clear()
 
     def clear(self) -> None:
         self._failures.clear()
+        self._alike.clear()
 
     def _row(self, call: Call) -> list[Call]:
         row = self._failures.setdefault(call.key, [])

@@ -51,7 +51,7 @@ other within it were sent off together, even if the agent reports them one by on
 class Line:
     """What is known of one key."""
 
-    __slots__ = ("asked", "degree", "known", "last", "repeats", "same", "unchanged")
+    __slots__ = ("asked", "degree", "known", "last", "repeats", "same", "swings", "unchanged")
 
     def __init__(self) -> None:
         self.asked = 0
@@ -69,6 +69,8 @@ class Line:
         """How many of the latest outcomes agree, whatever changed in between."""
         self.known: list[Call] = []
         """One call for each of its latest different outcomes, the latest first."""
+        self.swings = 0
+        """How often an earlier outcome came back after another one, though nothing had changed: chance."""
 
 
 _NO_LINE = (CallKey(""), Line())
@@ -276,6 +278,8 @@ class Journal:
         else:
             line.unchanged = 1
         call.token = _token(line, call, degree)
+        if line.known[0] is not call and degree < Sameness.STEADY and self._carries_on(line, call):
+            line.swings += 1
         if degree >= Sameness.STEADY and self._carries_on(line, call):
             line.degree = min(line.degree, degree)
         else:

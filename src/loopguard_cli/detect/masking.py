@@ -13,11 +13,11 @@ NAME = 4
 
 _VOLATILE = re.compile(
     r"(?P<id>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
-    r"|(?P<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|(?P<time>\d{4}-\d\d-\d\d(?:[T ]\d\d[:_]\d\d(?:[:_]\d\d(?:[.,_]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\d\d?:\d\d:\d\d(?:[.,]\d+)?)"
     r"|(?P<temporary>/(?:tmp|var/folders|var/tmp)/[^\s\"':,)]+)"
     r"|(?P<pointer>0x[0-9a-fA-F]+)"
-    r"|(?P<process>\b[Pp][Ii][Dd][ :=#]*\d+)"
+    r"|(?P<process>\b[Pp][Ii][Dd][ :=#]*\d+|^\[\d+\]\s+\d+$)"
     r"|(?P<hex>\b[0-9a-fA-F]{7,64}\b)"
 )
 _DIGITS = re.compile(r"\d+")

@@ -1,11 +1,13 @@
 """templated-text, few-words, near-duplicate and stale-reasoning: text that says nothing new.
 
-All are guesses from wording and only ever nudge. Code, quotes and tables are left out, numbers
+All are guesses from wording and nudge; only the first two go further, when there is no end of it.
+Code, quotes and tables are left out, numbers
 that stand alone are masked, and a heading that was not there before means that a document moves on,
 not that it loops.
 
 - *templated-text* (ours): 32 lines in a row of 200 characters and more are at most 12 but for their
   numbers: counters, retries, words drawn from a small set.
+  Lines with several numbers each, ever other ones, are a reckoning.
 - *few-words* (ours): 32 lines in a row of 150 words and more are made of so few that each stands there
   seven times: the same announcement in ever other words.
 - *near-duplicate* (after oh-my-pi, which found no false alarm on 13,500 blocks at 4 segments): 5 of 16
@@ -13,6 +15,8 @@ not that it loops.
 - *stale-reasoning* (after oh-my-pi; the longest honest run in 536,000 blocks of reasoning was 7): 10
   segments of reasoning in a row with at most 20 % words that the 8 before did not have, and no new
   path or identifier among these.
+
+Of the first two, 96 lines of reasoning or 160 of text may be cut off.
 
 Looked at every 16 sentences; all but the first every 32, and closely only when these hold few new words.
 """
@@ -22,6 +26,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -41,6 +46,12 @@ WORDS = 32
 LINES = 32
 MIN_CHARS = 200
 MAX_TEMPLATES = 12
+
+ENDLESS_REASONING, ENDLESS_TEXT = 96, 160
+"""Lines of so few templates or words that nobody asked for, or wants to read."""
+
+NUMBERS, NEW_NUMBERS = 2, 0.8
+"""Numbers on a line of a reckoning, and the share of lines whose numbers are new."""
 
 MIN_WORDS = 150
 MAX_WORDS = 0.14
@@ -96,6 +107,7 @@ class Paragraphs:
     def __init__(self, *, reasoning: bool) -> None:
         self._reasoning = reasoning
         self._told: set[str] = set()
+        self._cut = False
         self._recent: deque[Sentence] = deque(maxlen=_REMEMBERED)
         self._taken = 0
         self._words: tuple[set[str], set[str]] = (set(), set())
@@ -119,7 +131,7 @@ class Paragraphs:
             self._taken += 1
             if self._taken % BATCH == 0:
                 for repetition in self._look():
-                    if repetition.rule not in self._told:
+                    if repetition.rule not in self._told or repetition.proposes is Action.ABORT:
                         self._told.add(repetition.rule)
                         found.append(repetition)
         return found
@@ -127,7 +139,8 @@ class Paragraphs:
     def _look(self) -> Iterator[Repetition]:
         recent = list(self._recent)
         if len(recent) >= LINES and TEMPLATED not in self._told:
-            yield from self._templated(recent[-LINES:])
+            yield from _templated(recent[-LINES:])
+        yield from self._endless(recent)
         if self._taken % WORDS:
             return
         before, words = _sample(recent[-WORDS:-BATCH]), _sample(recent[-BATCH:])
@@ -144,21 +157,45 @@ class Paragraphs:
             if self._reasoning:
                 yield from _stale(segments)
 
-    def _templated(self, lines: list[Sentence]) -> Iterator[Repetition]:
-        if len({len(one.key) for one in lines}) > _LENGTHS:
+    def _endless(self, recent: list[Sentence]) -> Iterator[Repetition]:
+        """What was a nudge has gone on ever since."""
+        count = ENDLESS_REASONING if self._reasoning else ENDLESS_TEXT
+        if len(recent) < count or self._cut or self._told.isdisjoint((TEMPLATED, FEW_WORDS)):
             return
-        templates: set[str] = set()
-        for one in lines:
-            templates.add(one.key if one.line is Line.HEADING else template(one.key))
-            if len(templates) > MAX_TEMPLATES:
-                return
-        if sum(len(one.key) for one in lines) < MIN_CHARS:
+        found = next(chain(_templated(recent[-count:], count), _few_words(recent[-count:])), None)
+        if found is not None:
+            self._cut = True
+            yield msgspec.structs.replace(found, proposes=Action.ABORT, limit=Action.ABORT)
+
+
+def _templated(lines: list[Sentence], longest: int = _LENGTHS) -> Iterator[Repetition]:
+    if len({len(one.key) for one in lines}) > longest:
+        return
+    templates: set[str] = set()
+    for one in lines:
+        templates.add(one.key if one.line is Line.HEADING else template(one.key))
+        if len(templates) > MAX_TEMPLATES:
             return
-        if any(one.line is Line.TABLE for one in lines):
-            return
-        if sum(_wordless(one.key) for one in lines) <= MAX_CODE * len(lines):
-            facts = {"lines": len(lines), "distinct": len(templates)}
-            yield _repetition(TEMPLATED, "\n".join(sorted(templates)), lines, facts)
+    if sum(len(one.key) for one in lines) < MIN_CHARS:
+        return
+    if any(one.line is Line.TABLE for one in lines) or _reckons(lines):
+        return
+    if sum(_wordless(one.key) for one in lines) <= MAX_CODE * len(lines):
+        facts = {"lines": len(lines), "distinct": len(templates)}
+        yield _repetition(TEMPLATED, "\n".join(sorted(templates)), lines, facts)
+
+
+def _reckons(lines: list[Sentence]) -> bool:
+    """Each line has numbers of its own, more than a counter."""
+    numbers = [tuple(_NUMBER.findall(_counted(one.key))) for one in lines]
+    several = sum(len(one) for one in numbers) >= NUMBERS * len(lines)
+    return several and len(set(numbers)) >= NEW_NUMBERS * len(lines)
+
+
+def _counted(key: str) -> str:
+    """``key`` without the number of an item."""
+    item = _ITEM.match(key)
+    return key[item.end() :] if item else key
 
 
 def _sample(sentences: list[Sentence]) -> list[str]:
@@ -181,6 +218,8 @@ def _few_words(lines: list[Sentence]) -> Iterator[Repetition]:
         return
     if sum(_IDENTIFIER.search(word) is not None for word in distinct) > MAX_TEMPLATES:
         return  # ever other files are named
+    if _reckons(lines):
+        return
     if sum(_wordless(one.key) for one in lines) <= MAX_CODE * len(lines):
         facts = {"lines": len(lines), "distinct": len(distinct)}
         yield _repetition(FEW_WORDS, " ".join(sorted(distinct)), lines, facts)

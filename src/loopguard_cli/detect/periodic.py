@@ -51,6 +51,10 @@ class Matter(Enum):
     """Words without space between them: a path that goes on, a word glued to itself."""
     BLANKS = "blanks"
     """Line breaks and other white space."""
+    TAGS = "tags"
+    """Nothing but closing tags, or marks of a model's own vocabulary."""
+    ITEM = "item"
+    """One item of a list."""
     PICTURES = "pictures"
     """Emoji."""
 
@@ -69,11 +73,12 @@ SHORT_UNIT = 60
 
 _FLOORS = {
     Matter.PROSE: (Floor(3, 1_024), Floor(4, 1_024)),
-    Matter.CODE: (Floor(6, 2_048), Floor(12, 8_192)),
     Matter.DATA: (Floor(6, 8_192), Floor(12, 32_768)),
     Matter.MARKS: (Floor(6, 4_096), Floor(12, 8_192)),
     Matter.UNBROKEN: (Floor(16, 360), Floor(32, 1_024)),
     Matter.BLANKS: (Floor(128, 256), Floor(256, 1_024)),
+    Matter.TAGS: (Floor(16, 180), Floor(40, 180)),
+    Matter.ITEM: (Floor(32, 1_024), Floor(96, 2_048)),
     Matter.PICTURES: (Floor(64, 180), Floor(128, 512)),
 }
 """Nudge and abort."""
@@ -85,7 +90,15 @@ _RUN = (Floor(64, 1_024), Floor(64, 3_072))
 
 LONG_CODE = 400
 """Rows of data are shorter, and nobody writes longer pieces of code again and again."""
-_LONG_CODE = (Floor(4, 2_048), Floor(8, 8_192))
+_LONG_CODE = (Floor(4, 2_048), Floor(8, 6_144))
+_LINES_OF_CODE = (Floor(6, 2_048), Floor(32, 4_096))
+_LINE_OF_CODE = (Floor(6, 2_048), Floor(64, 3_072))
+_FIELD = (Floor(6, 2_048), Floor(128, 3_072))
+"""Of short lines and cells: boards and grids have up to 100 of them."""
+FIELD = 45
+"""Characters of a unit that may be a field."""
+PICTURE = 12
+"""Characters of a few emoji."""
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _CONSTANTS = re.compile(
@@ -99,6 +112,11 @@ _HEXADECIMAL = frozenset("abcdef")
 _PICTURE = re.compile(r"[\u2600-\u27bf\ufe0f\u200d\U0001f300-\U0001faff]+")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s", re.MULTILINE)
 _TABLE_ROW = re.compile(r"\|[^|\n]*\||^[^|\n]*\|[^|\n]*$")
+_CLOSING_TAG = re.compile(r"</[A-Za-z][\w:.-]*\s*>")
+_SPECIAL = re.compile(
+    r"<[|\uff5c][^<>\n]{0,40}[|\uff5c]>|<(?:pad|unk|eos|bos|sep|cls|mask|s|end_of_turn|start_of_turn"
+    r"|extra_id_\d+|unused\d+)>|\[/?(?:INST|TOOL_CALLS|PAD|SEP|CLS|MASK|UNK)\]"
+)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 
 
@@ -117,6 +135,8 @@ class CharCycle:
         self._unit = 0
         self._began = 0
         """Offset at which the confirmed cycle begins."""
+        self._lines = 0
+        """Line breaks in its unit."""
         self._matter = Matter.PROSE
         self._told = Action.ALLOW
         self._seen: deque[tuple[int, int]] = deque(maxlen=_TAIL // STRIDE)
@@ -152,7 +172,7 @@ class CharCycle:
         """Characters of the cycle that the text is in, of those that are worth a nudge or an abort."""
         if not self._unit:
             return
-        floor = _floors(self._matter, self._unit)[self._told is not Action.ALLOW]
+        floor = _floors(self._matter, self._unit, self._lines)[self._told is not Action.ALLOW]
         used = self._due - STRIDE - self._began
         yield Gauge(rule=RULE, used=used, limit=max(floor.chars, floor.copies * self._unit))
 
@@ -175,6 +195,7 @@ class CharCycle:
             began = _run_start(buffer, end, unit)
             if end - began >= _least(unit):
                 self._unit, self._began = unit, base + began
+                self._lines = buffer.count("\n", end - unit, end)
                 self._matter = matter_of(buffer[end - unit : end])
                 return self._judge(buffer, base, end)
             tries -= 1
@@ -190,7 +211,7 @@ class CharCycle:
             matter = Matter.CODE
         elif matter is Matter.UNBROKEN and self._in_code(base + end - 1):
             matter = Matter.DATA
-        nudge, abort = _floors(matter, unit)
+        nudge, abort = _floors(matter, unit, self._lines)
         if abort.reached(unit, run):
             proposes = Action.ABORT
         elif nudge.reached(unit, run):
@@ -218,8 +239,17 @@ def matter_of(unit: str) -> Matter:
     row = unit if len(unit) > SHORT_UNIT else unit * (SHORT_UNIT // len(unit) + 2)
     if unit.isspace():
         return Matter.BLANKS if "\n" in unit else Matter.MARKS
+    if "\ufffd" in unit:
+        return Matter.UNBROKEN  # what is left of letters that nobody chose
     if not any(char.isalnum() for char in unit):
-        return Matter.PICTURES if len(unit) <= RUN and _PICTURE.fullmatch(unit) else Matter.MARKS
+        few = len(unit) <= PICTURE and "\n" not in unit
+        return Matter.PICTURES if few and _PICTURE.fullmatch("".join(unit.split())) else Matter.MARKS
+    if (at := max(unit.find("<"), unit.find("["))) >= 0:
+        turned = _SPECIAL.sub("", unit[at:] + unit[:at])
+        if not any(char.isalnum() for char in _CLOSING_TAG.sub("", turned)):
+            return Matter.TAGS
+        unit = turned if len(turned) < len(unit) else unit
+        row = unit if len(unit) > SHORT_UNIT else unit * (SHORT_UNIT // len(unit) + 2)
     broken = any(char.isspace() for char in unit) or _UNSPACED.search(unit) is not None
     if not broken and len(unit) <= SHORT_UNIT and _is_glued(row):
         return Matter.UNBROKEN
@@ -227,11 +257,14 @@ def matter_of(unit: str) -> Matter:
         return Matter.DATA
     if "```" in unit or "~~~" in unit:
         return Matter.PROSE  # whole fenced blocks, not what stands in one
-    if len(unit) <= SHORT_UNIT and (_ITEM.search(row) or _TABLE_ROW.search(unit)):
+    if len(unit) <= SHORT_UNIT and _TABLE_ROW.search(unit):
         return Matter.CODE
+    if len(unit) <= SHORT_UNIT and _ITEM.search(row):
+        return Matter.ITEM
     begin = unit.find("\n") + 1
     lines = [line.strip() for line in (unit[begin:] + unit[:begin]).splitlines() if line.strip()]
-    coded = sum(line.startswith("|") or looks_like_code(line.casefold()) for line in lines)
+    # A verse may end with a comma.
+    coded = sum(line.startswith("|") or looks_like_code(line.casefold().removesuffix(",")) for line in lines)
     return Matter.CODE if 2 * coded > len(lines) else Matter.PROSE
 
 
@@ -246,14 +279,18 @@ def _is_glued(row: str) -> bool:
     return _GLUED.search(_CONSTANTS.sub(" ", row)) is not None
 
 
-def _floors(matter: Matter, unit: int) -> tuple[Floor, Floor]:
-    """From when on a cycle of such units is worth a nudge, and an abort."""
+def _floors(matter: Matter, unit: int, lines: int) -> tuple[Floor, Floor]:
+    """From when on a cycle of units of so many characters and line breaks is worth a nudge, and an abort."""
     if matter is Matter.PROSE and unit <= SHORT_UNIT:
         return _SHORT
     if matter is Matter.MARKS and unit <= RUN:
         return _RUN
-    if matter is Matter.CODE and unit >= LONG_CODE:
-        return _LONG_CODE
+    if matter is Matter.CODE:
+        if unit >= LONG_CODE:
+            return _LONG_CODE
+        if lines > 1:
+            return _LINES_OF_CODE
+        return _LINE_OF_CODE if unit > FIELD else _FIELD
     return _FLOORS[matter]
 
 

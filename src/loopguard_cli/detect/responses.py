@@ -4,13 +4,8 @@ Preset ``pi`` (source: pi-loop-guard): finalised assistant texts are compared as
 identical one in a row aborts; the count begins anew when the run settles.
 
 Preset ``balanced`` looks at whole turns, since there each answer meets a new prompt, and asks what the
-prompts and the turns were like:
+prompts and the turns were like (`detect.turns`). And:
 
-- *repeat-response*: the same final text in three turns in a row. It aborts when the prompts were the
-  same as well and nothing was done in between (a hook, a "continue" or a "yes" that changes nothing);
-  otherwise somebody may have asked for it, and it nudges.
-- *similar-response* (ours; nudges): turns without a tool call whose final texts have at least 70 % of
-  their words in common with the latest: 3 of the last 4 under one prompt, 4 of the last 6 otherwise.
 - *announcements* (ours; nudges): of the last 12 texts without a tool call at least 9 are repeated ones
   and at most 7 are distinct: calls are announced and never made.
 - *repeat-reasoning* (after Qwen Code; nudges): the same reasoning in three messages in a row.
@@ -18,12 +13,9 @@ prompts and the turns were like:
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-
-import msgspec
 
 from loopguard_cli.core.events import (
     Channel,
@@ -47,20 +39,19 @@ from loopguard_cli.core.settings import GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet, evidence
 from loopguard_cli.detect.messages import Message
 from loopguard_cli.detect.repetition import digest_text
-from loopguard_cli.detect.substance import looks_like_code, substantial
+from loopguard_cli.detect.turns import (
+    ANNOUNCED,
+    COMPARED,
+    FENCED,
+    SIMILAR,
+    Said,
+    Turn,
+    Turns,
+    folded,
+)
 
 REPEATED = "repeat-response"
-SIMILAR = "similar-response"
-ANNOUNCED = "announcements"
 REASONED = "repeat-reasoning"
-
-TURNS = 6
-SIMILARITY = 0.7
-SAME_PROMPT = (3, 4)
-ANY_PROMPT = (4, TURNS)
-MIN_SIMILAR_CHARS = 40
-MIN_WORKING_CHARS = 80
-"""A shorter answer may honestly be the same after different work ("All tests pass.")."""
 
 TEXTS = 12
 MIN_REPEATED = 9
@@ -74,11 +65,8 @@ REMEMBERED = 256
 """Loops that were nudged about and are not told again."""
 _FEW = 4
 """Characters of a text for each folded one, from which on it is mostly white space."""
-_COMPARED = 4_000
-"""Characters whose words are compared."""
 
 _NO_MESSAGE = MessageId("")
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 def responses(session: SessionId, settings: GuardSettings) -> Responses | None:
@@ -86,22 +74,6 @@ def responses(session: SessionId, settings: GuardSettings) -> Responses | None:
     if settings.preset is Preset.INFINITY or not settings.text.enabled:
         return None
     return Responses(session, settings)
-
-
-class Turn(msgspec.Struct, gc=False):
-    """What one turn came to."""
-
-    prompt: str
-    text: str = ""
-    """The newest final text, until the turn is over."""
-    answer: str = ""
-    """The last of them, folded."""
-    acted: bool = False
-    seq: int = -1
-    message: MessageId = MessageId("")
-
-    def words(self) -> frozenset[str]:
-        return frozenset(re.findall(r"[^\W_]+", self.answer[:_COMPARED]))
 
 
 class Responses(Quiet):
@@ -123,7 +95,7 @@ class Responses(Quiet):
         self._finished = MessageId("")
         self._turn = Turn("")
         self._settled = True
-        self._turns: deque[Turn] = deque(maxlen=max(TURNS, self._threshold))
+        self._turns = Turns(self._threshold)
         self._told: dict[tuple[str, str], None] = {}
         """Soft findings are made once per loop; hard ones each time."""
         self._unacted: deque[tuple[str, int]] = deque(maxlen=TEXTS)
@@ -183,11 +155,11 @@ class Responses(Quiet):
         if text and not self._whole_turns:
             found += self._same_text(text, message.id, seq)
         if text and self._whole_turns:
-            self._turn.text, self._turn.seq, self._turn.message = text, seq, message.id
+            self._turn.tell(text, seq, message.id)
             for part in message.parts(Channel.TEXT):
                 found += self._announced(part, seq)
         if self._whole_turns:
-            found += self._reasoned(_folded(message.text(Channel.REASONING)), seq)
+            found += self._reasoned(folded(message.text(Channel.REASONING)), seq)
         return found
 
     def _same_text(self, text: str, message: MessageId, seq: int) -> Iterator[Finding]:
@@ -199,7 +171,7 @@ class Responses(Quiet):
 
     def _announced(self, text: str, seq: int) -> Iterator[Finding]:
         if "```" in text or "~~~" in text:
-            text = _FENCED.sub("", text)
+            text = FENCED.sub("", text)
         said = _beginning(text, MAX_ANNOUNCEMENT)
         if not said:
             return
@@ -226,7 +198,7 @@ class Responses(Quiet):
         if event.origin is Origin.LOOPGUARD and not self._settled:
             return ()  # a hint into the running turn begins none
         found = self._settle(seq)
-        self._turn = Turn(_folded(event.text)[:_COMPARED])
+        self._turn = Turn(folded(event.text)[:COMPARED])
         return found
 
     def _settle(self, seq: int) -> Sequence[Finding]:
@@ -235,58 +207,31 @@ class Responses(Quiet):
         self._settled = True
         self._answers.clear()
         turn, self._turn = self._turn, Turn(self._turn.prompt)
-        turn.answer, turn.text = _folded(turn.text), ""
-        if turn.answer and not looks_like_code(turn.answer):
-            self._turns.append(turn)
-            found += self._same_answer(turn) or self._similar_answer(turn)
-        elif turn.answer:
-            self._turns.clear()
+        turn.read()
+        if turn.answer:
+            for said in self._turns.compare(turn):
+                if made := list(self._about(turn, said)):
+                    return found + made
         return found
 
-    def _same_answer(self, turn: Turn) -> list[Finding]:
-        latest = list(self._turns)[-self._threshold :]
-        if len(latest) < self._threshold or any(one.answer != turn.answer for one in latest):
-            return []
-        if not substantial(turn.answer):
-            return []
-        digest, proof = digest_text(turn.answer), [one.seq for one in latest]
-        # The first of them may end honest work; what counts is what came of asking again.
-        again = latest[1:]
-        acted = any(one.acted for one in again)
-        if not acted and all(one.prompt == turn.prompt for one in again):
-            return [self._finding(REPEATED, Action.ABORT, digest, proof, message=turn.message)]
-        if acted and len(turn.answer) < MIN_WORKING_CHARS:
-            return []
-        return [self._finding(REPEATED, Action.NUDGE, digest, proof, message=turn.message)]
-
-    def _similar_answer(self, turn: Turn) -> list[Finding]:
-        if turn.acted or len(turn.answer) < MIN_SIMILAR_CHARS:
-            return []
-        alike, needed = self._alike(turn)
-        if len(alike) < needed:
-            return []
-        identity = digest_text(f"{turn.prompt}\n{min(one.answer for one in alike)}")
-        return list(self._soft(SIMILAR, identity, [one.seq for one in alike]))
-
-    def _alike(self, turn: Turn) -> tuple[list[Turn], int]:
-        """The turns without work whose answers are nearly that of ``turn``, itself included, and how many
-        it takes."""
-        words = turn.words()
-        idle = [one for one in self._turns if not one.acted]
-        alike = [one for one in idle if _overlap(words, one.words()) >= SIMILARITY]
-        needed, window = SAME_PROMPT if all(one.prompt == turn.prompt for one in alike) else ANY_PROMPT
-        return [one for one in alike if one in idle[-window:]], needed
+    def _about(self, turn: Turn, said: Said) -> Iterator[Finding]:
+        if said.once:
+            yield from self._soft(said.rule, said.identity, said.proof, **said.facts)
+        else:
+            message, facts = turn.message, said.facts
+            yield self._finding(
+                said.rule, said.proposes, said.identity, said.proof, message=message, facts=facts
+            )
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         """Equal answers in a row, answers like the latest, announcements, equal reasoning."""
-        answers = (
-            [turn.answer for turn in self._turns] if self._whole_turns else [a for a, _ in self._answers]
-        )
+        answers = self._turns.answers() if self._whole_turns else [a for a, _ in self._answers]
         used = sum(1 for _ in takewhile(lambda answer: answer == answers[-1], reversed(answers)))
         if used > 1:
             yield Gauge(rule=REPEATED, used=used, limit=self._threshold)
-        if self._turns and not self._turns[-1].acted and self._whole_turns:
-            alike, needed = self._alike(self._turns[-1])
+        latest = self._turns.latest()
+        if latest is not None and not latest.acted and self._whole_turns:
+            alike, needed = self._turns.alike(latest)
             if len(alike) > 1:
                 yield Gauge(rule=SIMILAR, used=len(alike), limit=needed)
         counts = Counter(said for said, _ in self._unacted)
@@ -329,19 +274,10 @@ class Responses(Quiet):
         )
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
 def _beginning(text: str, chars: int) -> str:
     """The first ``chars`` characters of the folded text, without folding all of a long one."""
     if len(text) > _FEW * chars:
-        folded = _folded(text[: _FEW * chars]).rpartition(" ")[0]  # the last word may be cut
-        if len(folded) >= chars:
-            return folded[:chars]
-    return _folded(text)[:chars]
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared) if shared else 0.0
+        beginning = folded(text[: _FEW * chars]).rpartition(" ")[0]  # the last word may be cut
+        if len(beginning) >= chars:
+            return beginning[:chars]
+    return folded(text)[:chars]

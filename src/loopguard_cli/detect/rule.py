@@ -27,10 +27,16 @@ class Scene(msgspec.Struct):
     kin: Kin
     going_round: Call | None = None
     """The call of which an exact round was just found; looser rules about rounds need not look."""
+    licensed: int = 0
+    """How often the latest message of a person asks for the same (`detect.asked`)."""
 
     def threshold(self, tool: str, default: int) -> int:
         """The threshold for one tool, where it has its own."""
         return self.settings.tool_thresholds.get(tool, default)
+
+    def allows(self, limit: int) -> int:
+        """``limit``, or the first repetition beyond what a person asked for."""
+        return max(limit, self.licensed + 1) if self.licensed else limit
 
     def finding(
         self,

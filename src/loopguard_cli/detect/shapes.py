@@ -59,6 +59,8 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 """Parts of strings that have nothing to do with what is asked."""
+_FRAGMENT = re.compile(r"(https?://[^\s#\"'<>]+)#[^\s\"'<>]*")
+"""A place in a page; what is fetched is the page."""
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -91,7 +93,9 @@ def _asked(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_asked(part) for part in value]
     if isinstance(value, str):
-        return value if len(value) > TOLD else _BESIDE.sub("", value)
+        if len(value) > TOLD:
+            return value
+        return _BESIDE.sub("", _FRAGMENT.sub(r"\1", value) if "://" in value and "#" in value else value)
     return value
 
 

@@ -52,7 +52,7 @@ _QUOTED = re.compile(r"`([^`]+)`\s*\Z")
 
 _LOOKING = _set(
     "read cat view open grep glob find search ls list dir tree fetch webfetch browse get query recall lookup "
-    "show stat head tail diff log output"
+    "show stat head tail diff log output ask question screenshot snapshot"
 )
 
 _DELEGATING = _set("subagent delegate spawn handoff")
@@ -76,6 +76,7 @@ _VERBS = _set("run build queue")
 _GIVING = _set("task agent new run execute start launch dispatch assign")
 """A task (or an agent) and nothing but these words: it is given to somebody. Others are kept lists."""
 
+_PAGING = _set("scroll page next goto advance")
 _SCREENS = _set("terminal console process")
 _FILES = _set("file files dir directory folder path item items")
 
@@ -105,18 +106,25 @@ _IDLE_COMMAND = re.compile(
     r"(?:true|:|(?:echo|printf)(?:\s[^$`]*)?|cat(?:\s+/dev/null)?|pwd|cd(?:\s+\S+)?)?\s*$"
 )
 _WRITING_COMMAND = re.compile(
-    r"(?:^|[\s;&|(])(?:sed\s+(?:-\w+\s+)*-i|tee\s|mv\s|cp\s|rm\s|mkdir\s|touch\s|ln\s|chmod\s|patch\s|apply_patch"
+    r"(?:^|[\s;&|(])(?:sed\s+(?:-\w+\s+)*-i|mv\s|cp\s|rm\s|mkdir\s|touch\s|ln\s|chmod\s|patch\s|apply_patch"
     r"|git\s+(?:add|commit|checkout|switch|restore|apply|stash|merge|rebase|reset|pull|mv|rm|cherry-pick)"
     r"|(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|remove|ci)\b|(?:pip3?|uv|poetry|cargo|go|gem|apt(?:-get)?|brew)"
     r"\s+(?:pip\s+)?(?:install|add|remove|get|sync)\b)"
 )
+_TEEING_COMMAND = re.compile(
+    r"(?:^|[;&|(]\s*)(?:echo|printf|cat)\b[^|;&]*\|\s*(?:sudo\s+)?tee\s|^\s*(?:sudo\s+)?tee\s"
+)
+"""It writes what is in the command; behind other programs ``tee`` only keeps what they say."""
 _READING_COMMAND = re.compile(
     r"(?:\w+=\S*\s+)*(?:sudo\s+)?(?:ls|cat|head|tail|less|more|grep|egrep|rg|ag|find|fd|wc|pwd|echo|printf|which"
     r"|type|whereis|stat|file|du|df|ps|env|printenv|date|whoami|id|uname|hostname|test|\[|true|false|:|awk|sort|uniq"
     r"|cut|tr|jq|yq|tree|diff|cmp|md5sum|sha256sum|xxd|od|strings|nl|column|readlink|realpath|basename|dirname|cd"
     r"|sleep|wait|seq|sed\s+-n|git\s+(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame|grep|describe)"
     r"|gh\s+(?:run|pr|issue)\s+(?:view|list|checks|status|watch)|kubectl\s+(?:get|describe|logs)|docker\s+(?:ps|logs)"
-    r"|curl|wget\s+-qO-|ping|nslookup|dig|history|man|help)(?:\s|$)"
+    r"|git\s+(?:reflog|rev-list|cat-file|ls-tree|shortlog|merge-base|config\s+(?:--get|--list|-l)|tag\s*$)"
+    r"|(?:npm|pnpm|yarn)\s+(?:ls|list|view|why|outdated)|pip3?\s+(?:list|show|freeze)|go\s+(?:list|env)"
+    r"|cargo\s+(?:tree|metadata)|nproc|arch|lscpu|getent|locale|lsof"
+    r"|curl|wget\s+-qO-|ping|nslookup|dig|history|man|help|[\w./-]+\s+(?:--version|-v|-V|--help|version)\s*$)(?:\s|$)"
 )
 
 
@@ -148,6 +156,11 @@ def _by_name(tool: str) -> Kind | None:
         if "task" in words and not words & _DELEGATING:
             return Kind.NOTE
     return next((kind for kind, names in _WORDS if words & names), Kind.ACT)
+
+
+def is_paging(tool: str) -> bool:
+    """It shows another part of something."""
+    return not _PAGING.isdisjoint(_words(tool))
 
 
 def is_shell(tool: str) -> bool:
@@ -240,4 +253,4 @@ def writes(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:
 @lru_cache(maxsize=1024)
 def _writing(command: str) -> bool:
     text = command[:2048]
-    return bool(_REDIRECT.search(text) or _WRITING_COMMAND.search(text))
+    return any(form.search(text) for form in (_REDIRECT, _WRITING_COMMAND, _TEEING_COMMAND))

@@ -12,6 +12,10 @@ flight counts as unchanged), nothing was changed for the first time since, and
   command never run before) earns one more try; a changed file, another outcome or a person's
   message lifts the refusal.
 
+A key whose outcome changed to and fro while nothing else did is a matter of chance, and an outcome that
+is a figure is a measurement: whoever repeats such calls wants to know how often or how much, so the
+numbers are higher. So they are when a person asked for more runs (`detect.asked`).
+
 Not counted: waiting (`detect.waiting`), calls more than two minutes after the last of their kind,
 equal reads sent off together. Outcomes that agree only after masking what changes by itself, and
 equal calls whose outcomes differ while the text before them is word for word the same, begin as
@@ -23,11 +27,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
-from loopguard_cli.detect.agreement import Sameness
+from loopguard_cli.detect.agreement import Sameness, measures
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE, Line
 from loopguard_cli.detect.rule import Plain
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import Kind, is_paging
 from loopguard_cli.detect.waiting import is_waiting
 
 SAMPLES = 8
@@ -35,6 +39,15 @@ SAMPLES = 8
 
 MOVES = 6
 """Equal moves through a page with an equal answer: the answer of such tools says little."""
+
+MOVES_SHOWN, SHOWN = 4, 80
+"""Fewer, if the answer shows so many characters of the page and they stay the same."""
+
+CHANCE = 10
+"""Equal calls in a row whose outcome is known to change by itself: whoever asks again wants a count."""
+
+MEASURED = 12
+"""Equal calls in a row that bring another figure each time."""
 
 FLOOD = 6
 """Equal reads sent off together: some double a call without harm, nobody means six."""
@@ -59,9 +72,12 @@ class Unchanged(Plain):
             return
         limit = scene.threshold(call.tool, scene.settings.repeat_threshold)
         if call.kind is Kind.MOVE:
-            limit = max(limit, MOVES)
+            limit = max(limit, self._moves(call, line))
         elif call.kind is Kind.DELEGATE:
             limit = max(limit, SAMPLES)
+        elif line.swings:
+            limit = max(limit, CHANCE)
+        limit = scene.allows(limit)
         same, repeats = self._same(call, line)
         in_row = scene.journal.row_length >= limit and self._follows(call)
         if in_row and repeats >= limit - 1:
@@ -97,6 +113,12 @@ class Unchanged(Plain):
             yield Gauge(rule="repeat-call", used=used, limit=limit, tool=call.tool)
 
     # --- inside ------------------------------------------------------------------------------
+
+    @staticmethod
+    def _moves(call: Call, line: Line) -> int:
+        """How many equal moves with equal answers are too many: fewer where the answer shows the page."""
+        shows = line.last is not None and line.last.size >= SHOWN and line.degree is Sameness.EQUAL
+        return MOVES_SHOWN if shows and is_paging(call.tool) else MOVES
 
     def _follows(self, call: Call) -> bool:
         """Equal calls stood just before ``call``."""
@@ -151,23 +173,28 @@ class Unchanged(Plain):
         """Equal calls in a row, the outcomes of which are not equal but do not look like progress."""
         if len(row) < 2 or call.kind is Kind.MOVE:
             return
+        scene = self.scene
         done = [past for past in row if past.complete]
         alike = 1
         while alike < len(done) and done[-alike].sameness(done[-alike - 1]) >= Sameness.ALIKE:
             alike += 1
-        limit = 3 if call.kind is Kind.READ else ALIKE
+        limit = scene.allows(3 if call.kind is Kind.READ else ALIKE)
         slow = done and done[-1].ended_at - done[-1].asked_at > SLOW
         # Equal ones are the matter of the refusals above, whose threshold the user may have raised.
         varied = any(one.raw != done[-1].raw for one in done[-alike:])
         if alike + 1 >= limit and varied and not slow:
-            yield self._nudge(call, [*done[-alike:], call], now, limit)
+            if not measures(done[-2].output, done[-1].output):
+                yield self._nudge(call, [*done[-alike:], call], now, limit)
+            elif alike + 1 >= scene.allows(MEASURED):
+                yield self._nudge(call, [*done[-alike:], call], now, MEASURED)
             return
-        if call.writes and len(row) + 1 >= ALIKE:
+        if call.writes and len(row) + 1 >= scene.allows(ALIKE):
             # Equal insertions in a row: what they print grows, and says nothing.
             yield self._nudge(call, [*row, call], now, ALIKE)
             return
         texts = [past.said for past in row[-REPEATED_TEXT + 1 :]]
-        if call.said and len(texts) >= REPEATED_TEXT - 1 and set(texts) == {call.said}:
+        told = len(texts) >= REPEATED_TEXT - 1 and len(row) + 1 >= scene.allows(REPEATED_TEXT)
+        if call.said and told and set(texts) == {call.said}:
             yield self._nudge(call, [*row[-REPEATED_TEXT + 1 :], call], now, REPEATED_TEXT)
 
     def _nudge(self, call: Call, proof: Sequence[Call], now: float, limit: int) -> Finding:

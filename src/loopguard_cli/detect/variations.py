@@ -41,11 +41,20 @@ SAID = 3
 AFTER_NUDGE = 2
 """More of the same after the first nudge before more than a nudge is justified."""
 
+STUBBORN, BEGUN = 10, 3
+"""So many calls say nothing new if those after the first few, taken together, do not."""
+
 KNOWN_SHARE = 0.6
 """Of the words of a call that were said before, from which on it says hardly anything new."""
 
 KNOWN = 8
 """Pairs of different outcomes that are known again: as many as the longest round has."""
+
+FOUND = 60
+"""Characters of what a search found, if it found something."""
+_QUERIES = frozenset(
+    ["query", "queries", "q", "search", "search_query", "searchQuery", "keywords", "pattern"]
+)
 
 TELLING = 40
 """Characters of an outcome that is more than a word about success."""
@@ -75,6 +84,8 @@ class SameOutcome(Plain):
             yield from self._idle(call, past, now)
             return
         run = self._run(past, call)
+        if self.scene.licensed > len(run):
+            return
         if len(run) < VARIATIONS - 1 or run[-1].pending:
             return
         # What writes and says no more than "ok" tells by its arguments alone whether it goes on.
@@ -93,7 +104,7 @@ class SameOutcome(Plain):
             return
         if not acts and distinct <= len(steady) - 2:
             yield self._found(call, steady, now, RETURNING)
-        elif _says_nothing_new(steady):
+        elif _search_the_same(steady) or _says_nothing_new(steady):
             yield self._found(call, steady, now, REWORDED)
 
     def gauges(self, now: float) -> Iterable[Gauge]:
@@ -222,16 +233,41 @@ def _steady(run: Sequence[Call]) -> list[Call]:
     return list(run[at:])
 
 
+def _search_the_same(calls: Sequence[Call]) -> bool:
+    """Searches with a word in common, in whatever other words, that find the same, and something."""
+    found = calls[-2]
+    if found.size < FOUND or found.failed or any(one.raw != found.raw for one in calls[:-1]):
+        return False
+    if any(_QUERIES.isdisjoint(one.arguments) for one in calls):
+        return False
+    common = frozenset.intersection(*(one.shape.said for one in calls))
+    return not common <= calls[-1].arguments.keys()
+
+
 def _says_nothing_new(calls: Sequence[Call]) -> bool:
     """The latest of ``calls`` put in other words what the ones before asked."""
-    told = [one.shape.said | one.shape.numbers for one in calls]
+    return _hardly_new([one.shape.said | one.shape.numbers for one in calls]) or _hardly_new(
+        [_parts(one) for one in calls]
+    )
+
+
+def _hardly_new(told: Sequence[frozenset[str]]) -> bool:
     common = frozenset.intersection(*told)
     known: set[str] = set()
     shares: list[float] = []
     for words in (all_words - common for all_words in told):
         shares.append(len(words & known) / len(words) if words else 1.0)
         known |= words
-    return all(share >= KNOWN_SHARE for share in shares[-SAID:])
+    if all(share >= KNOWN_SHARE for share in shares[-SAID:]):
+        return True
+    later = shares[BEGUN:]
+    return len(told) >= STUBBORN and sum(later) >= KNOWN_SHARE * len(later)
+
+
+def _parts(call: Call) -> frozenset[str]:
+    """The words of a call in small letters, those that are joined by a line one by one."""
+    said = (part for word in call.shape.said for part in word.casefold().split("_") if len(part) > 1)
+    return frozenset(said) | call.shape.numbers
 
 
 def _may_grow(one: Call, later: Call) -> bool:
