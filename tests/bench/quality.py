@@ -1,7 +1,8 @@
 """``python -m tests.bench.quality [--traces DIR]``: measure detection, and write docs/detection-results.md.
 
-Sets: generated traces of the seeds that were developed with, of seeds first used when the rules were
-frozen, and (``--traces``) a folder of recorded ones. Guards: the three presets and the rules of other agents.
+Sets: the two halves of `tests/scenarios/traces-unseen` (of the second only totals are told), generated traces
+of the seeds that were developed with, of seeds first used when the rules were frozen, and (``--traces``) a
+folder of recorded ones. Guards: the three presets and the rules of other agents.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from loopguard_cli.study.whatif import bare_settings
 from tests.bench.rivals import RIVALS, judged
 from tests.bench.synthetic.generate import write
 
+UNSEEN = Path(__file__).parents[1] / "scenarios" / "traces-unseen"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "detection-results.md"
 
 DEVELOPED = ("develop-1", "develop-2", "confirm-1")
@@ -100,6 +102,13 @@ def failures(one: Report) -> str:
     return "\n".join(f"- {part}" for part in parts)
 
 
+def totals(title: str, scores: dict[str, list[Score]]) -> str:
+    """As `chapter`, without a word about single traces: nobody is to learn from them."""
+    balanced = report("balanced", scores["balanced"])
+    loops = sum(group.loops for group in balanced.kinds.values())
+    return f"## {title}\n\n{loops} loops, {balanced.healthy} healthy traces.\n\n{overview(scores)}\n"
+
+
 def chapter(title: str, scores: dict[str, list[Score]]) -> str:
     balanced = report("balanced", scores["balanced"])
     loops = sum(group.loops for group in balanced.kinds.values())
@@ -134,6 +143,8 @@ def main() -> None:
     parts = [HEAD]
     if given.traces is not None:
         parts.append(chapter("Recorded and reconstructed traces", recorded(given.traces, judges)))
+    parts.append(totals("Written by hand, half B (confirmation)", recorded(UNSEEN / "B", judges)))
+    parts.append(chapter("Written by hand, half A (developed with)", recorded(UNSEEN / "A", judges)))
     held_out = generated(CONFIRMED, given.each, judges, "held out")
     parts.append(chapter("Generated, kinds written last (first contact: see detection.md)", held_out))
     parts.append(chapter("Generated, seeds of the confirmation", generated(CONFIRMED, given.each, judges)))
