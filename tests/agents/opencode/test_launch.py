@@ -105,6 +105,17 @@ def test_it_goes_on_in_the_same_session_with_the_same_agent_and_model() -> None:
     )
 
 
+@pytest.mark.parametrize("typed", ["--auto=false", "--auto false", "--auto", "--thinking true --auto=false"])
+def test_a_switch_goes_on_as_it_was_set(typed: str) -> None:
+    prompt = Prompt(
+        session=SessionId("ses_1"), effect=EffectId("e1"), text="go on", purpose=Purpose.RECOVERY
+    )  # fmt: skip
+    chosen = launch.parse(f"opencode run {typed} fix it".split())
+    assert " ".join(launch.again(chosen, {}, {"token": "t"}, prompt).argv) == (
+        f"opencode run {typed} --session ses_1"
+    )
+
+
 def test_an_auditor_may_read_and_leaves_nothing() -> None:
     own = '{"agent": {"theirs": {}}, "model": "a/b"}'
     plan = launch.auditor(

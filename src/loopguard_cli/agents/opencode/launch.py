@@ -194,17 +194,22 @@ def _form(command: str, words: Sequence[str]) -> Form:
 def _kept(options: Sequence[str]) -> list[str]:
     kept: list[str] = []
     words = iter(options)
+    switched = False
     for word in words:
         if word == "--":
             break
+        if switched and word in {"true", "false"}:  # the value of the switch before it, not a message
+            kept.append(word)
         name, equals, value = word.partition("=")
+        switched = not equals and name in _KEPT - _VALUED
         if not word.startswith("-") or name not in _KEPT:
             if word in _VALUED:
                 next(words, None)
             continue
-        kept.append(name)
-        if name in _VALUED:
-            kept.append(value if equals else next(words, ""))
+        if name not in _VALUED:
+            kept.append(word)  # as typed: ``--auto=false`` is not ``--auto``
+            continue
+        kept += [name, value if equals else next(words, "")]
     return kept
 
 
