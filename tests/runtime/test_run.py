@@ -161,12 +161,14 @@ def test_without_a_ledger_or_settings_the_agent_is_not_started(
 
 
 def test_a_disk_that_fills_up_is_said_once_and_the_guard_goes_on(tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
     done = subprocess.run(
-        ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *command("counted")], cwd=tmp_path,
-        capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+        ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *command("counted", "--record", str(record))],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode == 0b011, done
     assert "3 tool calls, 1 blocked" in done.stderr
     assert done.stderr.count("the history is incomplete: cannot write to ") == 1
+    assert done.stderr.count(f"the record is incomplete: cannot write to {record}: ") == 1
     ledger = (tmp_path / ".loopguard" / "ledger.jsonl").read_bytes()
     assert ledger.endswith(b"\n"), "no record is there by half"

@@ -121,7 +121,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         recording = None
         if options.record is not None:
             recording = Recording(options.record, agent=adapter.name, started=clock.started)
-            stack.callback(recording.close)
+            stack.callback(_close, recording)
         hub = make_hub(settings.guard, adapter.capabilities, goals=keeper.goals, watchdog=settings.watchdog)
         reload = Reload(
             project,
@@ -186,6 +186,12 @@ async def _drive(plan: Plan, project: Path, state: Path) -> int:
         return await run.drive(register)
     finally:
         runs.unregister(plan.run)
+
+
+def _close(recording: Recording) -> None:
+    recording.close()
+    if recording.failed:
+        write(f"the record is incomplete: cannot write to {recording.path}: {recording.failed}")
 
 
 def _sockets(run: str, environ: Mapping[str, str]) -> Path | None:
