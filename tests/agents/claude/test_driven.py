@@ -260,6 +260,22 @@ def test_a_tool_that_ran_unasked_is_noticed() -> None:
     assert AgentDisconnected in [type(event) for event in played.hears("user", message={"content": [block]})]
 
 
+def test_a_call_that_came_to_nothing_is_told_and_those_cancelled_with_it_are_not() -> None:
+    played = Played().prompted("Do it.")
+    uses = [{"type": "tool_use", "id": name, "name": "Nope", "input": {"a": 1}} for name in ("t1", "t2")]
+    played.hears("assistant", message={"id": "m1", "content": uses})
+    refused = {"t1": "Error: No such tool available: Nope", "t2": "Cancelled: parallel tool call errored"}
+    for name, why in refused.items():
+        text = f"<tool_use_error>{why}</tool_use_error>"
+        result = {"type": "tool_result", "tool_use_id": name, "is_error": True, "content": text}
+        played.hears("user", message={"content": [result]})
+    told = [event for event in played.events if isinstance(event, ToolStarted | ToolFinished)]
+    assert [(type(event), event.call, event.message) for event in told] == [
+        (ToolStarted, "t1", "m1"),
+        (ToolFinished, "t1", "m1"),
+    ]
+
+
 def test_what_is_not_known_is_refused_and_counted() -> None:
     played = Played("do it").prompted()
     assert [type(event) for event in played.asks("r1", "brand_new")] == [Unparsed]

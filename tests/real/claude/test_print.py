@@ -84,6 +84,21 @@ def test_without_hooks_a_hint_is_read_beside_the_next_result_and_begins_no_turn(
     assert len(before) == 3
 
 
+UNHOOKED = {
+    "a tool that it does not have": Call(tool="ListDirectory", args={"path": "."}),
+    "arguments that cannot be": Call(tool="Read", args={"path": "."}),
+}
+
+
+@pytest.mark.parametrize("call", UNHOOKED.values(), ids=UNHOOKED)
+def test_calls_that_no_hook_is_asked_about_cost_the_turn(world: ClaudeWorld, call: Call) -> None:
+    on = turn(reply(step("other")), say("Went another way."), match="ANTI-LOOP")
+    world.model.behave([on, turn(*[reply(call)] * 12, match=TASK)])
+    result = world.drive()
+    assert (result.code, result.out) == (0, "Went another way.\n"), result
+    assert world.count("other") == 1
+
+
 # --- what is printed ----------------------------------------------------------------
 
 

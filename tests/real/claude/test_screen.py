@@ -7,7 +7,7 @@ from tests.real.claude.world import CUT_OFF, TASK, WAITING, ClaudeWorld, enter, 
 from tests.real.test_goals import ACHIEVED, CONTINUED, answers, prompts
 
 from loopguard_cli.testing.exchange import End
-from loopguard_cli.testing.script import Say, reply, say, turn
+from loopguard_cli.testing.script import Call, Say, reply, say, turn
 
 CAP = 3
 """So often Claude Code lets a Stop hook go on without a tool call."""
@@ -26,6 +26,14 @@ def test_it_refuses_the_third_equal_call_alone(world: ClaudeWorld, screen: Termi
     assert (world.count("again"), world.count("other")) == (2, 1)
     assert "called 3 times with the same arguments" in world.model.chats()[3].request.results[-1]
     assert "Bash was called 3 times" in screen.text, "the person sees why"
+
+
+def test_it_interrupts_calls_that_no_hook_is_asked_about(world: ClaudeWorld, screen: Terminal) -> None:
+    unknown = reply(Say(pace=0.5, text="Looking."), Call(tool="ListDirectory", args={"path": "."}))
+    world.model.behave([turn(say("Went another way."), match="ANTI-LOOP"), turn(*[unknown] * 30, match=TASK)])
+    enter(screen, "Do the task.")
+    screen.wait_for("Went another way.")
+    assert len(world.model.chats()) < 30
 
 
 def test_it_continues_after_a_loop_of_prose_within_the_allowance(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.memory import Recent
@@ -26,20 +26,28 @@ class _Call:
         self.refused = self.ended = False
 
 
+class _Announced(NamedTuple):
+    """What a message says of a call."""
+
+    session: SessionId
+    message: MessageId
+    block: dict[str, Any]
+
+
 class Calls:
     """The calls of one run. ``ours``: what stands before the names of our own tools."""
 
     def __init__(self, ours: str) -> None:
         self._ours = ours
         self._calls: Recent[CallId, _Call] = Recent(CALLS)
-        self._messages: Recent[CallId, MessageId] = Recent(CALLS)
+        self._announced: Recent[CallId, _Announced] = Recent(CALLS)
 
     def is_ours(self, tool: str) -> bool:
         return tool.startswith(self._ours)
 
-    def announced(self, call: CallId, message: MessageId) -> None:
+    def announced(self, session: SessionId, block: dict[str, Any], message: MessageId) -> None:
         """A message holds the call; it has not run yet."""
-        self._messages[call] = message
+        self._announced[reading.call_id(block, "id")] = _Announced(session, message, block)
 
     def ask(self, request: RequestId, body: dict[str, Any]) -> ToolAsked:
         """The gate's question, from the input of a hook before the call."""
@@ -57,6 +65,12 @@ class Calls:
         if call and tool and call not in self._calls:
             self._calls[call] = _Call(session, tool, args)
             yield ToolStarted(session=session, call=call, tool=tool, args=args, message=message)
+
+    def unasked(self, block: dict[str, Any]) -> Iterator[Event]:
+        """A ``tool_result`` block says that a call failed before a hook was asked: now it is known."""
+        known = self._announced.get(reading.call_id(block, "tool_use_id"), None)
+        if known is not None and reading.at(block, "is_error") is True:
+            yield from self.begin(known.session, known.block, known.message)
 
     def passed(self, block: dict[str, Any]) -> bool:
         """A ``tool_result`` block says that a call ran which the gate was never asked about."""
@@ -80,6 +94,7 @@ class Calls:
         if known is None or known.ended:
             return
         known.ended = True
+        announced = self._announced.get(call, None)
         yield ToolFinished(
             session=known.session,
             call=call,
@@ -90,7 +105,7 @@ class Calls:
             exit_code=exit_code,
             cancelled=cancelled and not ok and not known.refused,
             refused=known.refused and not ok,
-            message=self._messages.get(call, MessageId("")),
+            message=announced.message if announced is not None else MessageId(""),
         )
         if ok and known.tool in _CHANGING and (paths := _paths(known.args)):
             yield FilesChanged(session=known.session, files=paths)

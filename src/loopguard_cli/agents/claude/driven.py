@@ -250,6 +250,8 @@ class Driven(Steered[Turns], Audited):
                 if self._calls.passed(block) and not self._passed:
                     self._passed = True
                     yield AgentDisconnected(reason=reading.BYPASSED, bypassed=True)
+                if reading.came_to_nothing(block):
+                    yield from self._calls.unasked(block)
                 self._hints.returned(reading.call_id(block, "tool_use_id"))
                 yield from self._calls.result(block, cancelled=self._turns.aborting)
             elif reading.agent_of(session) and reading.text(block, "text").startswith(reading.INTERRUPTED):

@@ -85,6 +85,8 @@ class Journal:
             if reading.text(block, "type") == "tool_result":
                 if self._calls.passed(block):
                     yield AgentDisconnected(reason=reading.BYPASSED, bypassed=True)
+                if reading.came_to_nothing(block):
+                    yield from self._calls.unasked(block)
                 yield from self._calls.result(block)
             elif said.startswith(reading.INTERRUPTED):
                 yield session, said

@@ -15,6 +15,10 @@ INTERRUPTED = "[Request interrupted by user"
 
 BYPASSED = "a tool ran without our hook being asked"
 
+_NO_CALL = re.compile(r"<tool_use_error>(?!Cancelled)")
+"""How results begin of calls that came to nothing: of a tool that there is not, with arguments that
+cannot be. Of several calls at once the others may be cancelled then; nobody has to answer for those."""
+
 SYNTHETIC = "<synthetic>"
 """The model of messages that Claude Code wrote itself, such as the report of a failed request."""
 
@@ -101,6 +105,11 @@ def flat(content: Any) -> str:
     if isinstance(named, str | list):
         return flat(named)
     return msgspec.json.encode(content).decode()
+
+
+def came_to_nothing(result: Any) -> bool:
+    """A ``tool_result`` block says that Claude Code itself refused its call; for some no hook is asked."""
+    return at(result, "is_error") is True and _NO_CALL.match(flat(at(result, "content"))) is not None
 
 
 def exit_code_of(output: str) -> int | None:

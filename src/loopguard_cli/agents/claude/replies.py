@@ -122,7 +122,7 @@ class Replies:
             kind = reading.text(block, "type")
             channel = _CHANNELS.get(kind)
             if kind in ("tool_use", "server_tool_use"):
-                self._calls.announced(reading.call_id(block, "id"), given)
+                self._calls.announced(session, block, given)
             elif channel is not None and not reply.streamed and (said := reading.text(block, kind)):
                 reply.parts += 1
                 reply.said = said if channel is Channel.TEXT else reply.said

@@ -27,13 +27,9 @@ from loopguard_cli.agents.claude.invocation import Invocation
 from loopguard_cli.agents.claude.steered import Part
 from loopguard_cli.agents.claude.turns import Turns
 from loopguard_cli.agents.gemini.calls import exit_code_of, plain
-from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.qwen import hooks
 from loopguard_cli.core.events import Event, Unparsed
-from loopguard_cli.core.ids import CallId, SessionId
 from loopguard_cli.core.settings import Capabilities
-
-CALLS = 1000
 
 CAPABILITIES = Capabilities(
     gate=True,
@@ -69,8 +65,6 @@ class Qwen(driven.Driven):
         self.capabilities = CAPABILITIES
         self._gate = Gate(self._calls, lambda ref, body: HookReply(call=int(ref), body=body))
         self._turns = Turns(self._control, self._replies, self._gate)
-        self._wanted: Recent[CallId, dict[str, Any]] = Recent(CALLS)
-        """Calls in messages, whose results have not come."""
 
     def launch(self, environ: Mapping[str, str], address: BridgeAddress) -> LaunchPlan:
         asked = self._invocation
@@ -128,12 +122,11 @@ class Qwen(driven.Driven):
             case "user", _:
                 whole = reading.record(message, "message")
                 blocks = [_ended(block) for block in reading.blocks(whole)]
-                yield from self._unasked(reading.session_of(message), blocks)
+                for block in blocks:
+                    # No hook is called for calls that fail before they run.
+                    yield from self._calls.unasked(block)
                 yield from super()._heard({**message, "message": {**whole, "content": blocks}})
             case "assistant", _:
-                for block in reading.blocks(reading.record(message, "message")):
-                    if reading.text(block, "type") == "tool_use":
-                        self._wanted[reading.call_id(block, "id")] = block
                 yield from super()._heard(message)
                 yield from self._complete(message)
             case "result", "error_during_execution":
@@ -147,13 +140,6 @@ class Qwen(driven.Driven):
                     yield Unparsed(native=f"control request {kind}"[:100])
             case _:
                 yield from super()._heard(message)
-
-    def _unasked(self, session: SessionId, blocks: Sequence[dict[str, Any]]) -> Iterator[Part]:
-        """Calls that failed before a hook was called: of a tool that it does not have, for example."""
-        for block in blocks:
-            wanted = self._wanted.pop(reading.call_id(block, "tool_use_id"))
-            if wanted is not None and reading.at(block, "is_error") is True:
-                yield from self._calls.begin(session, wanted, self._replies.newest(session))
 
     def _complete(self, message: dict[str, Any]) -> Iterator[Part]:
         """What Claude Code tells by other messages: figures, and the end of the message."""
