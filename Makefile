@@ -37,9 +37,10 @@ unit: $(READY) ## Tests without a real agent.
 real: $(READY) agents ## Tests that drive the real OpenCode, and what other agents are installed.
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m real $(call again,real)
 
+test-agents: export LOOPGUARD_TEST_AGENTS = all
 test-agents: $(READY) ## Install all agents and tell the stories of loops, goals and stops with each.
 	@scripts/install-agents
-	LOOPGUARD_TEST_AGENTS=all $(BIN)/pytest -m real
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m real $(call again,real)
 
 agents: ## Install the OpenCode that the tests drive (into .agents/).
 	@scripts/install-agents opencode
