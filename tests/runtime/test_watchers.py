@@ -111,6 +111,24 @@ def test_no_hello_in_time_is_said_aloud_and_a_late_one_too() -> None:
     played(test)
 
 
+def test_a_server_without_clients_is_no_alarm() -> None:
+    async def test() -> None:
+        desk = Desk(hello_seconds=0)
+        desk.watchers.watch(desk.process, LaunchPlan(argv=("agent",), form=Form.SERVER, lazy=True))
+        await settled()
+        assert desk.posted == [], "nothing is lost that was never there"
+        assert len(desk.said) == 1
+        assert "with its first client" in desk.said[0]
+        assert not desk.watchers.guarded
+        desk.watchers.connected.set()
+        await settled()
+        assert "guarded now" in desk.said[1]
+        assert desk.watchers.guarded
+        await desk.watchers.dismissed()
+
+    played(test)
+
+
 def test_a_hello_in_time_needs_no_words() -> None:
     async def test() -> None:
         desk = Desk()

@@ -81,18 +81,24 @@ class Watchers:
         return self._performer.ending is not None or not self._supervisor.hub.pending()
 
     async def _expect_hello(self, launch: LaunchPlan) -> None:
+        wording = self._notices.wording
         try:
             await asyncio.wait_for(self.connected.wait(), self._hello_seconds)
         except TimeoutError:
+            if launch.lazy:
+                self._notices.say(wording.lazy(self._adapter.name))
+                await self.connected.wait()
+                self._notices.say(wording.connected(self._adapter.name))
+                self.guarded = True
+                return
             reason = f"no hello within {self._hello_seconds:g} s"
             self._supervisor.post([AgentDisconnected(reason=reason)])
-            wording = self._notices.wording
             if launch.streams is Streams.TAPPED:
                 self._notices.say(wording.mute(self._hello_seconds))
             else:
                 self._notices.say(wording.silent(self._adapter.name, reason))
             await self.connected.wait()
-            self._notices.say(self._notices.wording.spoke_late(self._adapter.name))
+            self._notices.say(wording.spoke_late(self._adapter.name))
         self.guarded = True
 
     async def _hurry(self, process: Process) -> None:

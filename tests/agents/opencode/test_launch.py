@@ -46,6 +46,13 @@ def test_the_command_line_stays_as_typed() -> None:
     assert list(first(line).argv) == line.split()
 
 
+def test_only_servers_may_be_silent_at_first() -> None:
+    lazy = {
+        line for line in ("opencode", "opencode run x", "opencode serve", "opencode web") if first(line).lazy
+    }
+    assert lazy == {"opencode serve", "opencode web"}
+
+
 def test_the_persons_own_configuration_stays() -> None:
     own = '{"plugin": ["theirs"], "model": "a/b", // a comment\n}'
     environment = first("opencode", {launch.CONTENT: own}).environment

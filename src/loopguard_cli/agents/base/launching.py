@@ -120,6 +120,8 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Made there first; ``files`` may lie inside."""
     bridged: bool = True
     """A first sign of life is expected (`AgentConnected`); without one the person is told."""
+    lazy: bool = False
+    """A server that loads what is ours with its first client: it may be silent until somebody comes."""
     quiet: bool = False
     """Driven: standard error is kept back, and its end shown only if the agent fails."""
     remarks: tuple[str, ...] = ()

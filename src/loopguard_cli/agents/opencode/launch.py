@@ -58,6 +58,9 @@ _PLAIN = {
     "agent", "auth", "completion", "db", "debug", "export", "import", "mcp", "models", "plug", "plugin",
     "providers", "session", "stats", "uninstall", "upgrade",
 }  # fmt: skip
+_LAZY = {"serve", "web"}
+"""Load their plugins with the first request of a client."""
+
 _INFORMS = {"-h", "--help", "-v", "--version"}
 
 
@@ -116,7 +119,13 @@ def first(
         return LaunchPlan(argv=argv, form=invocation.form, bridged=False, remarks=(remark,))
     silent = invocation.form is Form.ONE_SHOT and not invocation.message
     stdin = opening.encode() if silent and opening else None
-    return LaunchPlan(argv=argv, form=invocation.form, environment=_environment(environ, boot), stdin=stdin)
+    return LaunchPlan(
+        argv=argv,
+        form=invocation.form,
+        environment=_environment(environ, boot),
+        stdin=stdin,
+        lazy=invocation.command in _LAZY,
+    )
 
 
 def again(

@@ -161,6 +161,13 @@ class Wording:
     def spoke_late(self, agent: str) -> str:
         return self._text("SPOKE_LATE").format(agent)
 
+    def lazy(self, agent: str) -> str:
+        """A server that has had no client yet."""
+        return self._text("LAZY").format(agent)
+
+    def connected(self, agent: str) -> str:
+        return self._text("CONNECTED").format(agent)
+
     def summary(self, *, calls: int, blocked: int, aborts: int, continuations: int) -> str:
         """What happened in a run, in one line."""
         names: dict[str, str] = self._texts.COUNTED

@@ -104,7 +104,9 @@ LOOSENS = (
 RELOADED = "{} has changed and is in force."
 SILENT = "{} runs UNGUARDED: nothing of ours inside it has answered ({})"
 FAILS_OPEN = "guard.fail_closed has no effect here: {} runs calls that nobody answers"
+LAZY = "{} is not guarded yet: it loads the guard with its first client, and that will be said here"
 SPOKE_LATE = "{} has connected after all and is guarded now"
+CONNECTED = "{} has connected and is guarded now"
 SUMMARY = "{}, {} blocked, {} cut off, {}"
 COUNTED: dict[str, str] = {
     "call": "{} tool call",
