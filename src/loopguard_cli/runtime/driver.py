@@ -249,7 +249,7 @@ class Run:
         if self._channels.console is not None:
             self._notices.write = self._channels.console.say
         for remark in launch.remarks:
-            self._notices.say(remark)
+            self._notices.remark(remark)
         process.begin()
         self._watchers.watch(process, launch)
         child.poll()

@@ -39,6 +39,12 @@ class Notices:
         else:
             self.write(text)
 
+    def remark(self, text: str) -> None:
+        """One line as the agent starts: at once, and again at the end if its screen has covered it."""
+        if self.screen:
+            self.write(text)
+        self.say(text)
+
     def tell(self, tell: Tell, *, delivered: bool) -> None:
         """A notice of the hub; ``delivered``: the agent shows it itself."""
         if not delivered:
