@@ -124,4 +124,4 @@ def test_server_and_client(world: World) -> None:
     assert client.wait().code == 0
     assert world.count("a") == 2
     os.kill(server.process.pid, 15)
-    server.wait()
+    assert "UNGUARDED" not in server.wait().err, "it was only waiting for a client"
