@@ -10,7 +10,7 @@ const STRING_LIMIT = 131072 // characters of one string; longer ones travel as h
 const HEAD = 4096
 const DEPTH_LIMIT = 16
 const UNSENT_LIMIT = 32 << 20 // bytes waiting for a supervisor that does not read: give it up
-const HELD_LIMIT = 1000 // messages waiting for the welcome; further ones are missed
+const HELD_LIMIT = 1000 // messages waiting for the welcome; further ones are missed, but no question is
 const RETRY_MS = [100, 200, 500, 1000, 2000, 5000]
 
 export const FOREVER_MS = 2 ** 31 - 1 // the longest that a timer takes
@@ -71,6 +71,7 @@ export class Link {
   #held = [] // what was said meanwhile
   #attempts = 0
   #missed = 0
+  #told = 0 // of the missed, by the last greeting
   #ids = 0
   #token
   #input = ""
@@ -96,6 +97,7 @@ export class Link {
     socket.setNoDelay?.(true)
     socket.on("connect", async () => {
       socket.unref()
+      this.#told = this.#missed
       const hello = { type: "hello", protocol: 1, token: this.#token, pid: process.pid, pulse: true, reconnected: this.#token !== token, missed: this.#missed }
       socket.write(JSON.stringify({ ...hello, version: await this.#agent.version() }) + "\n")
     })
@@ -135,7 +137,8 @@ export class Link {
     this.#token = message.token
     this.#ready = true
     this.#greeting = false
-    this.#attempts = this.#missed = 0
+    this.#attempts = 0
+    this.#missed -= this.#told
     for (const held of this.#held.splice(0)) this.#write(held)
     for (const order of message.orders ?? []) await this.#perform(order)
     this.#opened()
@@ -166,7 +169,7 @@ export class Link {
   }
 
   #hold(message) {
-    if (this.#greeting && this.#held.length < HELD_LIMIT) this.#held.push(message)
+    if (this.#greeting && (this.#held.length < HELD_LIMIT || message.id !== undefined)) this.#held.push(message)
     else this.#missed++
   }
 

@@ -136,6 +136,20 @@ def test_what_is_said_before_the_welcome_waits_for_it(desk: Desk) -> None:
         assert host.result(waiting)["error"] == "no"
 
 
+def test_however_much_is_said_before_the_welcome_a_call_is_asked_for(desk: Desk) -> None:
+    with Host(desk.address) as host:
+        line = desk.accept()
+        line.read()
+        for number in range(1_100):
+            host.event("session.created", info={"id": f"ses_{number}"})
+        waiting = host.gate()
+        line.send({"type": "welcome", "token": "next"})
+        answer(line, gated(line), allow=False, text="no")
+        assert host.result(waiting)["error"] == "no"
+        line.close()
+        assert desk.accept().welcome()["missed"] >= 100, "what was dropped is told at the next greeting"
+
+
 def test_a_greeting_that_comes_to_nothing_holds_nobody(desk: Desk) -> None:
     with Host(desk.address) as host:
         line = desk.accept()
