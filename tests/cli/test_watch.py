@@ -78,7 +78,7 @@ def test_everything_fits_on_the_smallest_usual_terminal(busy: StatusView) -> Non
         "40 / 200",
         "fix the tests",
         "1 / 7",
-        "repeat-call: bash was called",
+        "repeat-call -> block: bash was called",
         "guard.mode observe",
     ):
         assert shown in text

@@ -162,7 +162,8 @@ def _loop(record: LoopFound) -> str:
         key=CallKey(record.key),
     )
     explained = Wording(Locale.EN).explain(finding)
-    return f"{record.rule}: {explained.rstrip('.')} -> {record.verdict}"
+    # The verdict comes first: a narrow window cuts the end.
+    return f"{record.rule} -> {record.verdict}: {explained.rstrip('.')}"
 
 
 def calls_page(calls: Sequence[CallSummary], now: float, *, title: str) -> list[Block]:
