@@ -128,6 +128,9 @@ def test_an_unknown_name_is_answered_with_those_that_are_known() -> None:
     with pytest.raises(UsageError) as error:
         find("nonsense")
     assert all(name in error.value.hint for name in AGENTS)
+    assert "did you mean" not in error.value.hint
+    with pytest.raises(UsageError, match="did you mean 'gemini'") as error:
+        find("gemni")
 
 
 # --- what it says of itself -----------------------------------------------------------------------

@@ -54,6 +54,8 @@ def test_agents_are_found_with_their_versions(project: Path, programs: Path) -> 
     assert lines("agents")[0] == ("warning", "no agent that we know is on PATH")
     install(programs, "opencode", f"echo {tested}")
     assert lines("agents") == [("ok", f"OpenCode {tested} ({programs}/opencode)")]
+    install(programs, "opencode", f"echo Version {tested}.")
+    assert lines("agents") == [("ok", f"OpenCode {tested} ({programs}/opencode)")]
     install(programs, "opencode", "echo opencode 99.1.0-beta")
     (level, text) = lines("agents")[0]
     assert level == "note"

@@ -6,7 +6,7 @@ needed. Other packages register a `Known` under the entry point group `GROUP`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
@@ -163,8 +163,15 @@ def find(name: str) -> Known:
     complaints: list[str] = []
     agents = dict(registry(complaints.append))
     if name not in agents:
-        raise UsageError(f"unknown agent {name!r}", "; ".join([f"known: {', '.join(agents)}", *complaints]))
+        raise UsageError(f"unknown agent {name!r}", "; ".join([*_nearest(name, agents), *complaints]))
     return agents[name]
+
+
+def _nearest(name: str, agents: Iterable[str]) -> list[str]:
+    from difflib import get_close_matches
+
+    near = [f"did you mean {word!r}?" for word in get_close_matches(name, list(agents), n=1)]
+    return [*near, f"known: {', '.join(agents)}"]
 
 
 def choose(setup: Setup, name: str = "", complain: Complain = lambda _: None) -> Adapter:

@@ -133,15 +133,17 @@ def _bar(total: int, *, quiet: bool) -> Iterator[Progress]:
 def _conversations(paths: list[Path], agents: list[str], since: float) -> list[Conversation]:
     import os
 
+    from loopguard_cli.cli.lazy import nearest
     from loopguard_cli.errors import InputError, UsageError
     from loopguard_cli.study.histories import find, installed
     from loopguard_cli.study.histories import names as known
 
     for name in agents:
         if name not in known():
-            raise UsageError(f"unknown agent {name!r}", "known: " + ", ".join(known()))
+            hint = nearest(name, known()) or f"known: {', '.join(known())}"
+            raise UsageError(f"unknown agent {name!r}", hint)
     for path in paths:
         if not path.exists():
-            raise InputError(f"{path}: no such file or folder")
+            raise InputError(f"{path}: no such file or folder", "'loopguard scan' alone finds the histories")
     found = [one for path in paths for one in find(path)] if paths else installed(Path.home(), os.environ)
     return [one for one in found if (not agents or one.agent in agents) and one.modified >= since]

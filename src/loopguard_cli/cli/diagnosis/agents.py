@@ -14,7 +14,7 @@ from loopguard_cli.cli.diagnosis import Diagnosis, Level
 
 VERSION_WITHIN_S = 15.0
 """Some agents are slow to start the first time after an update."""
-_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[^\s.,;:)]|\.(?=\S))*")
 
 
 def agents() -> Iterator[Diagnosis]:
