@@ -165,14 +165,6 @@ def test_a_refused_call_is_told_from_a_failed_one() -> None:
     assert (done.ok, done.refused, done.cancelled) == (False, True, False)
 
 
-def test_a_refusal_that_came_too_late_is_none() -> None:
-    """The bridge lets a call run that is not answered in time; the answer may then still come."""
-    agent = Agent()
-    agent.adapter.carry_out(AnswerGate(session=S, request=agent.gate(), allow=False, text="no"))
-    done = agent.finished(status="completed", output="ran")
-    assert (done.ok, done.refused, done.cancelled) == (True, False, False)
-
-
 def test_calls_that_an_abort_ended_say_nothing_about_themselves() -> None:
     agent = Agent()
     agent.gate("c1")

@@ -183,8 +183,7 @@ class EventReader:
         if state.status not in ("completed", "error"):
             return
         args = cut.arguments(state.input)
-        # One that has completed all the same was not kept back: our answer came too late.
-        refused = part.call in seen.refused and state.status == "error"
+        refused = part.call in seen.refused
         invalid = part.tool == INVALID_TOOL
         said = args.get("error") if invalid else state.output if state.status == "completed" else state.error
         output = cut.text(said)
