@@ -13,6 +13,8 @@ class LoopguardError(Exception):
     """Base. ``slug`` is the stable name under which docs/errors.md explains it."""
 
     slug = "failed"
+    advice = "'loopguard doctor' looks for the cause"
+    """What to do next where the error itself has no ``hint``; empty where its message says so."""
     exit_code: int = ExitCode.INTERNAL
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -28,6 +30,7 @@ class UsageError(LoopguardError):
     """The command line asks for something impossible."""
 
     slug = "usage"
+    advice = "'loopguard --help' shows what is possible"
     exit_code = ExitCode.USAGE
 
 
@@ -42,6 +45,7 @@ class ConfigError(LoopguardError):
     """A configuration file, environment variable or flag has a bad value."""
 
     slug = "config"
+    advice = "put it right; 'loopguard config show' lists the settings"
     exit_code = ExitCode.USAGE
 
 
@@ -49,6 +53,7 @@ class InputError(LoopguardError):
     """A file the user named cannot be read as what it should be."""
 
     slug = "input"
+    advice = "put it right, or name another one"
     exit_code = ExitCode.USAGE
 
 
@@ -56,6 +61,7 @@ class StoreError(LoopguardError):
     """The state folder cannot be used safely."""
 
     slug = "store"
+    advice = "'loopguard doctor' looks at the state folder"
     exit_code = ExitCode.INTERNAL
 
 
@@ -63,6 +69,7 @@ class AgentNotExecutable(LoopguardError):
     """The agent's program exists but may not be executed."""
 
     slug = "agent-not-executable"
+    advice = "put its permissions right, or name another program"
     exit_code = ExitCode.NOT_EXECUTABLE
 
 
@@ -70,4 +77,5 @@ class AgentNotFound(LoopguardError):
     """There is no such program as the agent named on the command line."""
 
     slug = "agent-not-found"
+    advice = "install it, or name it with its path"
     exit_code = ExitCode.NOT_FOUND

@@ -38,8 +38,8 @@ def test_the_status_is_what_the_command_returns(
     ("error", "code", "line"),
     [
         (ConfigError("f.toml:3: bad", "do this"), 2, "loopguard: f.toml:3: bad (do this)\n"),
-        (StoreError("disk full"), 125, "loopguard: disk full\n"),
-        (AgentNotFound("no such program: x"), 127, "loopguard: no such program: x\n"),
+        (StoreError("disk full"), 125, f"loopguard: disk full ({StoreError.advice})\n"),
+        (AgentNotFound("no such program: x", "do this"), 127, "loopguard: no such program: x (do this)\n"),
         (KeyboardInterrupt(), 130, ""),
         (typer.Abort(), 130, ""),
     ],
@@ -53,8 +53,8 @@ def test_an_expected_error_is_one_line_and_its_status(
 def test_control_characters_of_a_message_do_not_reach_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    error = ConfigError("unknown setting 'a\x1b[31m\nb'")
-    assert end_of(raising(error), capsys) == (2, "loopguard: unknown setting 'a [31m b'\n")
+    error = ConfigError("unknown setting 'a\x1b[31m\nb'", "do this")
+    assert end_of(raising(error), capsys) == (2, "loopguard: unknown setting 'a [31m b' (do this)\n")
 
 
 def test_a_bug_is_one_line_with_a_report_that_holds_no_content(

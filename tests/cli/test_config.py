@@ -7,6 +7,7 @@ import pytest
 from tests.cli.conftest import Cli
 
 from loopguard_cli.config import schema
+from loopguard_cli.errors import ConfigError
 
 
 def test_show_lists_every_setting_with_value_and_origin(cli: Cli, project: Path) -> None:
@@ -93,7 +94,10 @@ def test_import_writes_what_it_shows_unless_asked_not_to(cli: Cli, project: Path
     ("words", "line"),
     [
         (("set", "guard.mod", "on"), "unknown setting 'guard.mod' (did you mean 'guard.mode'?)"),
-        (("set", "guard.mode", "loud"), "guard.mode: expected one of on, observe, off, got 'loud'"),
+        (
+            ("set", "guard.mode", "loud"),
+            f"guard.mode: expected one of on, observe, off, got 'loud' ({ConfigError.advice})",
+        ),
         (("set", "guard.mode", "on", "--user", "--local"), "--user and --local exclude each other (one)"),
         (("show", "guard.mod"), "unknown setting 'guard.mod' (did you mean 'guard.mode'?)"),
         (("import", "none.json"), "none.json: no such file (name the old plugin's JSON file)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from tests.cli.conftest import Cli
 
 from loopguard_cli import errors
 from loopguard_cli.cli.app import COMMANDS
+from loopguard_cli.cli.boundary import guarded
+from loopguard_cli.cli.goals import GoalRefused
 from loopguard_cli.cli.lazy import load
+from loopguard_cli.cli.live import Refused
 from loopguard_cli.exit_codes import ExitCode
 
 SOURCES = Path(errors.__file__).parent
@@ -43,6 +47,29 @@ def test_every_kind_has_a_name_a_status_and_a_sentence() -> None:
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", kind.slug), kind
         assert ExitCode(kind.exit_code) not in (ExitCode.OK, ExitCode.INTERRUPTED), kind
         assert (kind.__doc__ or "").rstrip().endswith("."), kind
+
+
+def test_a_line_always_says_what_to_do_next(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the words of whoever raised it, else in those of its kind."""
+    for kind in kinds():
+        with pytest.raises(SystemExit):
+            guarded(partial(_fail, kind("f.toml:3: bad")))
+        line = capsys.readouterr().err
+        if kind in ANSWERS:
+            assert line == "loopguard: f.toml:3: bad\n"
+        else:
+            assert re.fullmatch(r"loopguard: f\.toml:3: bad \([^()]{15,}\)\n", line), (kind, line)
+        with pytest.raises(SystemExit):
+            guarded(partial(_fail, kind("f.toml:3: bad", "do this")))
+        assert capsys.readouterr().err == "loopguard: f.toml:3: bad (do this)\n"
+
+
+ANSWERS = {GoalRefused, Refused}
+"""Their message is the answer of somebody who says what to do."""
+
+
+def _fail(error: errors.LoopguardError) -> None:
+    raise error
 
 
 def test_message_and_hint_become_one_line() -> None:

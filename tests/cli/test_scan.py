@@ -137,7 +137,7 @@ def _at_work(command: psutil.Process, *, beginning: bool) -> bool:
 def test_mistakes_are_named(project: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         scan.command(paths=[project / "nothing"])
-    with pytest.raises(UsageError, match="unknown agent 'klaude'.*did you mean 'claude'"):
+    with pytest.raises(UsageError, match=r"unknown agent 'klaude'.*did you mean 'claude'"):
         scan.command(agents=["klaude"])
     with pytest.raises(UsageError, match="--since"):
         scan.command(since="yesterday")

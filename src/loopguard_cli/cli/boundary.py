@@ -24,7 +24,7 @@ def guarded(main: Callable[[], Any]) -> NoReturn:
         if sys.stdout is not None:  # it is None where standard output was closed from the start
             sys.stdout.flush()
     except LoopguardError as error:
-        _say(str(error))
+        _say(_with_advice(error))
         sys.exit(int(error.exit_code))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(ExitCode.INTERRUPTED)
@@ -40,6 +40,11 @@ def guarded(main: Callable[[], Any]) -> NoReturn:
             sys.exit(ExitCode.USAGE)
         sys.exit(_bug(error))
     sys.exit(result if isinstance(result, int) else ExitCode.OK)
+
+
+def _with_advice(error: LoopguardError) -> str:
+    """What to do next ends every line, even where whoever raised it knew nothing in particular."""
+    return str(error) if error.hint or not error.advice else f"{error} ({error.advice})"
 
 
 def _output_closed() -> NoReturn:

@@ -39,6 +39,7 @@ class GoalRefused(LoopguardError):
     """The command was understood and cannot be carried out."""
 
     slug = "goal-refused"
+    advice = ""
     exit_code = ExitCode.FAILED
 
 

@@ -32,6 +32,7 @@ class Refused(LoopguardError):
     """The run answered, and the answer is no."""
 
     slug = "refused"
+    advice = ""
     exit_code = ExitCode.FAILED
 
 

@@ -45,6 +45,7 @@ class RunUnreachable(LoopguardError):
     """The run does not answer (any more)."""
 
     slug = "run-unreachable"
+    advice = "'loopguard status' says whether it is alive"
     exit_code = 84
 
 
