@@ -18,6 +18,9 @@ EXEC = ("codex", "exec", "--skip-git-repo-check")
 TASK = "Do the task."
 
 
+CUT_OFF_CALL = r"(?m)^\[ANTI-LOOP"
+
+
 def drive(world: CodexWorld, *options: str, agent: tuple[str, ...] = (), prompt: str = TASK) -> Result:
     return world.guard(*EXEC, *agent, prompt, options=options).wait()
 
@@ -108,6 +111,16 @@ def test_the_third_equal_call_is_refused_and_told_why(world: CodexWorld) -> None
     assert (world.count("again"), world.count("other")) == (2, 1)
     (told,) = world.model.chats()[3].request.results
     assert "called 3 times with the same arguments" in told
+
+
+def test_calls_of_a_tool_that_it_does_not_have_cost_the_turn(world: CodexWorld) -> None:
+    """Neither a hook nor an item of the thread tells of them."""
+    unknown = reply(Call(tool="no_such_tool", args={"path": "."}))
+    on = turn(reply(trace("other")), say("Went another way."), match=CUT_OFF_CALL)
+    world.model.behave([on, turn(*[unknown] * 30)])
+    result = drive(world)
+    assert (result.code, result.out) == (0, "Went another way.\n"), result
+    assert world.count("other") == 1
 
 
 def test_the_model_decides_to_go_on_with_one_of_our_tools(world: CodexWorld) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.real.codex.world import CUT_OFF, WAITING, CodexWorld, enter, run, trace
 
 from loopguard_cli.testing.exchange import End
-from loopguard_cli.testing.script import Hold, Say, reply, say, turn
+from loopguard_cli.testing.script import Call, Hold, Say, reply, say, turn
 
 TASK = "Do the task."
 ACHIEVED = "I ran the suite.\n[goal:evidence] 12 of 12 tests pass in the present state\n[goal:complete]"
@@ -24,6 +24,17 @@ def test_the_third_equal_call_is_refused_on_the_persons_screen(world: CodexWorld
     assert (world.count("again"), world.count("other")) == (2, 1)
     (told,) = world.model.chats()[3].request.results
     assert "[ANTI-LOOP]" in told
+
+
+def test_calls_of_a_tool_that_it_does_not_have_cost_the_turn(world: CodexWorld) -> None:
+    unknown = reply(Say(text="Let me see.", pace=0.5), Call(tool="no_such_tool", args={"path": "."}))
+    world.model.behave([turn(say("Went another way."), match=r"(?m)^\[ANTI-LOOP"), turn(*[unknown] * 30)])
+    with world.tui() as tui:
+        enter(tui, TASK)
+        tui.wait_for("Went another way.")
+        assert "no_such_tool was called" in tui.text
+        tui.send("\x04")
+        assert tui.wait() == 0
 
 
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: CodexWorld) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from loopguard_cli.agents.codex.protocol import Asking, Item, plain, text_of
+import msgspec
+
+from loopguard_cli.agents.codex.protocol import Asking, Item, RawItem, plain, text_of
 from loopguard_cli.core.events import ToolFinished, ToolStarted
 from loopguard_cli.core.ids import CallId, MessageId, SessionId
 
@@ -19,6 +22,9 @@ _OTHERS = {
     "agentMessage", "contextCompaction", "enteredReviewMode", "exitedReviewMode", "functionCallOutput",
     "hookPrompt", "plan", "reasoning", "subAgentActivity", "userMessage",
 }  # fmt: skip
+
+
+_REFUSALS = ("unsupported call: ", "failed to parse function arguments: ")
 
 
 class Call(NamedTuple):
@@ -84,6 +90,17 @@ def finished(session: SessionId, item: Item, call: Call, message: MessageId) -> 
     )
 
 
+def failed(
+    session: SessionId, item: RawItem, call: Call, message: MessageId
+) -> Iterator[ToolStarted | ToolFinished]:
+    """A call that came to nothing, all of it."""
+    tool, args, output = call.tool, call.args, plain(item.output)
+    yield ToolStarted(session=session, call=item.call_id, tool=tool, args=args, message=message)
+    yield ToolFinished(
+        session=session, call=item.call_id, tool=tool, args=args, ok=False, output=output, message=message
+    )
+
+
 def cut_off(session: SessionId, call_id: CallId, call: Call) -> ToolFinished:
     """It ran when its turn was interrupted."""
     return ToolFinished(
@@ -96,6 +113,21 @@ def refused(session: SessionId, call_id: CallId, call: Call, reason: str) -> Too
     return ToolFinished(
         session=session, call=call_id, tool=call.tool, args=call.args, ok=False, output=reason, refused=True
     )
+
+
+def came_to_nothing(item: RawItem) -> bool:
+    """The agent itself has refused the call: it has no such tool, or cannot read the arguments. No hook
+    is asked then, and there is no item of it."""
+    return item.type == "function_call_output" and plain(item.output).startswith(_REFUSALS)
+
+
+def wanted(item: RawItem) -> Call:
+    """A call as the model wrote it."""
+    try:
+        args = msgspec.json.decode(item.arguments)
+    except msgspec.DecodeError:
+        args = None
+    return Call(item.name, args if isinstance(args, dict) else {"input": item.arguments})
 
 
 def output_of(item: Item) -> str:

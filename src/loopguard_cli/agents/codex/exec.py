@@ -25,6 +25,7 @@ from loopguard_cli.agents.codex.listening import Part
 from loopguard_cli.agents.codex.options import Options
 from loopguard_cli.agents.codex.printing import Json, Lines, Printer
 from loopguard_cli.agents.codex.protocol import (
+    RAW,
     Figures,
     Initialized,
     ItemOf,
@@ -190,7 +191,7 @@ class Exec(Server):
             yield self._request("thread/start", self._thread_settings(), self._opened)
 
     def _thread_settings(self) -> dict[str, Any]:
-        settings = self._options.thread(self._setup.directory)
+        settings = self._options.thread(self._setup.directory) | RAW
         settings["config"] = self._gate.settings()
         if tools := self._tools.offered():
             settings["dynamicTools"] = tools

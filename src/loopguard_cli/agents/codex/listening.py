@@ -8,9 +8,11 @@ from typing import Any
 from loopguard_cli.agents.base import Outgoing
 from loopguard_cli.agents.codex import calls
 from loopguard_cli.agents.codex.protocol import (
+    RAW_ITEM,
     Delta,
     GoalOf,
     ItemOf,
+    RawItemOf,
     ThreadId,
     ThreadOf,
     Trouble,
@@ -120,6 +122,10 @@ class Listener:
             yield from thread.item_ended(given.item)
             yield from self._check_gate(thread)
 
+    def _raw(self, given: RawItemOf) -> Iterator[Part]:
+        if given.thread_id in self._threads:
+            yield from self._thread(given.thread_id).said(given.item)
+
     def _text(self, given: Delta) -> Iterator[Part]:
         yield from self._thread(given.thread_id).piece(given.item_id, given.delta, Channel.TEXT)
 
@@ -175,6 +181,7 @@ _HANDLERS: dict[str, tuple[type[Any], Callable[[Any, Any], Iterable[Part]]]] = {
     "item/agentMessage/delta": (Delta, Listener._text),
     "item/reasoning/textDelta": (Delta, Listener._reasoning),
     "item/reasoning/summaryTextDelta": (Delta, Listener._reasoning),
+    RAW_ITEM: (RawItemOf, Listener._raw),
     "error": (Trouble, Listener._trouble),
 }
 

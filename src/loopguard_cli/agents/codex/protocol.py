@@ -133,6 +133,28 @@ class Item(Struct, frozen=True, kw_only=True):
     prompt: str | None = None
 
 
+RAW = {"experimentalRawEvents": True}
+"""For ``thread/start``: what the model and the agent say to each other is told as well, as `RAW_ITEM`."""
+RAW_ITEM = "rawResponseItem/completed"
+
+
+class RawItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the conversation with the model; which fields are set depends on ``type``."""
+
+    type: str = ""
+    call_id: CallId = CallId("")
+    name: str = ""
+    arguments: str = ""
+    output: Any = None
+
+
+class RawItemOf(Struct, frozen=True, kw_only=True):
+    """``rawResponseItem/completed``."""
+
+    item: RawItem
+    thread_id: SessionId
+
+
 class ItemOf(Struct, frozen=True, kw_only=True):
     """``item/started`` and ``item/completed``."""
 

@@ -26,7 +26,7 @@ from loopguard_cli.agents.base import (
 )
 from loopguard_cli.agents.codex.listening import Part
 from loopguard_cli.agents.codex.options import Options
-from loopguard_cli.agents.codex.protocol import Initialized, ThreadOf, read
+from loopguard_cli.agents.codex.protocol import RAW, Initialized, ThreadOf, read
 from loopguard_cli.agents.codex.server import Server, _send, capabilities
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.effects import Effect, Level, Tell
@@ -42,6 +42,8 @@ _QUESTION = "question."
 _REFUSALS = ("decline", "cancel")
 _OPENING = {"thread/start", "thread/resume", "thread/fork"}
 _OURS = "loopguard"
+_RAW = "rawResponse"
+"""Beginning of the notifications that only we have asked for."""
 _NEEDED = ("thread/", "turn/", "item/", "error")
 """Beginnings of the notifications that a client must not have switched off."""
 
@@ -173,6 +175,7 @@ class Screen(Server):
                 if value and params.get(field) is None:
                     params[field] = value
             if message["method"] == "thread/start":
+                params |= RAW
                 theirs = params.get("dynamicTools")
                 params["dynamicTools"] = [
                     *(theirs if isinstance(theirs, list) else []),
@@ -187,7 +190,8 @@ class Screen(Server):
         if "method" not in message and isinstance(request, str):
             yield from self._answered(request, message)
         else:
-            if "method" in message and "id" not in message and not self._is_about_us(message):
+            told = "method" in message and "id" not in message
+            if told and not str(message["method"]).startswith(_RAW) and not self._is_about_us(message):
                 yield from self._broadcast(message)
             yield from super()._heard(message)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from loopguard_cli.agents.codex import calls
 from loopguard_cli.agents.codex.calls import Call
-from loopguard_cli.agents.codex.protocol import Figures, Item, Turn, strings, text_of
+from loopguard_cli.agents.codex.protocol import Figures, Item, RawItem, Turn, strings, text_of
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.events import (
     AgentError,
@@ -54,6 +54,8 @@ class Thread:
         """A tool that ran although our gate was not asked."""
         self._gated: Recent[CallId, Call] = Recent(CALLS)
         """Calls that a hook asked about, as it told them."""
+        self._wanted: Recent[CallId, Call] = Recent(CALLS)
+        """Calls as the model wrote them."""
         self._running: dict[CallId, Call] = {}
         self._waited: dict[CallId, str] = {}
         """Those that the model waits for, with their process if they have one. Others of the running
@@ -167,6 +169,17 @@ class Thread:
         elif item.type == "reasoning":
             text = strings(item.content) or strings(item.summary)
             yield from self._whole(item, text, Channel.REASONING)
+
+    def said(self, item: RawItem) -> Iterator[Event]:
+        """Model and agent talk: only here it is told of calls that came to nothing."""
+        if item.type == "function_call" and item.call_id:
+            self._wanted[item.call_id] = calls.wanted(item)
+        elif calls.came_to_nothing(item) and (call := self._wanted.pop(item.call_id)) and self.turn:
+            if item.call_id in self._over or item.call_id in self._running:
+                return
+            self._over[item.call_id] = None
+            yield from self._begin()
+            yield from calls.failed(self.session, item, call, self.newest)
 
     # --- the gate ----------------------------------------------------------------------------
 
