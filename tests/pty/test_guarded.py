@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -73,15 +74,50 @@ def test_less(desk: Desk) -> None:
     same(desk, [need("less"), "file.txt"], act, "q")
 
 
-@pytest.mark.parametrize("program", ["top", "htop"])
+_FIGURES = r"\[[^\]]*\]|(?:[ :.,%]|\d[KMGT]?)+"
+"""What differs from moment to moment on a screen of processes: bars, figures, and the room they take."""
+SCREENS = {
+    "top": ["-d", "999", "-p"],
+    "htop": ["--no-color", "-d", "999", "-p"],
+}
+"""Frozen: drawn when a key is pressed, of one process that sleeps."""
+
+
+@pytest.mark.parametrize("program", SCREENS)
 def test_a_screen_of_processes(desk: Desk, program: str) -> None:
-    need(program)
-    for guarded in (False, True):
-        with desk.terminal([program], guarded=guarded) as terminal:
-            terminal.wait_for(lambda text: "PID" in text and "USER" in text and len(text.splitlines()) > 20)
-            terminal.send("q")
-            assert terminal.wait() == 0
-            assert terminal.changed_modes == []
+    desk.env["HTOPRC"] = str(desk.folder / "htoprc")
+    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+
+        def act(terminal: Terminal) -> None:
+            # Both may fill in what they know of a process a moment after their first picture.
+            terminal.wait_for(lambda text: "PID" in text and "sleep" in text)
+            terminal.send("h" if program == "top" else "?")
+            terminal.wait_for("Help for" if program == "top" else "Memory bar:")
+            terminal.send("q" if program == "top" else "\x1b")
+            # The process is the last that one of them draws, its keys the last of the other.
+            shown = rf"(?s){sleeper.pid} [^\n]*sleep" + (".*Quit$" if program == "htop" else "")
+            terminal.wait_for(lambda text: re.search(shown, text))
+
+        try:
+            same(desk, [need(program), *SCREENS[program], str(sleeper.pid)], act, "q", mask=_FIGURES)
+        finally:
+            sleeper.kill()
+
+
+def test_what_stty_says_is_the_same_before_and_after(desk: Desk) -> None:
+    """Also where the person has settings of their own, and the program leaves others behind."""
+    (desk.project / "file.txt").write_text("some text\n")
+    vim = f"{sys.executable} -m loopguard_cli run -- {need('vim')} -u NONE -i NONE file.txt"
+    shell = f"stty intr ^X -ixon erase ^H; stty -a >before; {vim}; stty -a >after; cat after; read line"
+    with desk.terminal(["sh", "-c", shell], guarded=False) as terminal:
+        terminal.wait_for("some text")
+        terminal.send(":q!\r")
+        terminal.wait_for("intr = ^X")
+        terminal.send("\r")
+        assert terminal.wait() == 0
+    before, after = ((desk.project / name).read_text() for name in ("before", "after"))
+    assert after == before
+    assert "-ixon" in before
 
 
 def test_tmux(desk: Desk) -> None:
