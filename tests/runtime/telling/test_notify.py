@@ -8,6 +8,7 @@ import os
 import socket
 import stat
 import sys
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,9 +25,10 @@ from loopguard_cli.core.noticing import Notice, Noticing, NotifySettings
 from loopguard_cli.core.settings import Locale
 from loopguard_cli.core.wording import Wording
 from loopguard_cli.errors import ConfigError
+from loopguard_cli.runtime.processes import tree
 from loopguard_cli.runtime.telling import sinks as sinking
 from loopguard_cli.runtime.telling.notify import IN_FLIGHT, Notifier
-from loopguard_cli.runtime.telling.sinks import Sink, Webhook, osc, sinks
+from loopguard_cli.runtime.telling.sinks import Command, Sink, Webhook, osc, sinks
 
 NOTICE = Notice(
     topic="loop.stopped",
@@ -166,9 +168,10 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
 def _gone(pid: int) -> None:
     """It is dead, or dies of the signal that it was sent."""
     with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        if process.status() != psutil.STATUS_ZOMBIE:
-            process.wait(10)
+        process, until = psutil.Process(pid), time.monotonic() + 10
+        while process.status() != psutil.STATUS_ZOMBIE:  # whoever adopted it may never collect it
+            assert time.monotonic() < until
+            time.sleep(0.01)
 
 
 @pytest.mark.parametrize("command", ["'unbalanced", "no-such-program-anywhere"])
@@ -328,3 +331,23 @@ def test_a_command_that_does_not_read_is_no_failure(tmp_path: Path) -> None:
     (sink,) = made(desktop=False, command=f"{program(tmp_path / 'deaf', 'import os; os.close(0)')}")
     asyncio.run(sink.send(NOTICE))
     assert os.listdir(tmp_path) == ["deaf"]  # noqa: PTH208
+
+
+def test_the_end_of_a_run_ends_no_notice(tmp_path: Path) -> None:
+    """Most notices are sent as a run ends, when what the agent left behind is ended."""
+    begun, told = tmp_path / "begun", tmp_path / "told"
+    script = (
+        f"echo > {begun}; cat > /dev/null; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo > {told}"
+    )
+
+    async def send() -> None:
+        task = asyncio.ensure_future(Command(("/bin/sh", "-c", script), "r").send(NOTICE))
+        while not begun.exists():
+            await asyncio.sleep(0.01)
+        await tree.end_all("no such run")
+        tree.reap(())
+        (tmp_path / "go").touch()
+        await task
+
+    asyncio.run(send())
+    assert told.exists()

@@ -53,9 +53,22 @@ def starting() -> Iterator[None]:
         _being_started -= 1
 
 
+_kept: set[int] = set()
+
+
+@contextmanager
+def keeping(pid: int) -> Iterator[None]:
+    """Meanwhile this child of our own is no part of the run, and outlives it: who started it waits for it."""
+    _kept.add(pid)
+    try:
+        yield
+    finally:
+        _kept.discard(pid)
+
+
 def reap(spare: Iterable[int]) -> None:
     """Collect ended orphans; ``spare``: children that somebody else waits for."""
-    spared = set(spare)
+    spared = {*spare, *_kept}
     while not _being_started:
         try:
             found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -71,6 +84,7 @@ def survivors(mark: str, spare: Collection[int] = ()) -> list[psutil.Process]:
     """What still runs of this run; ourselves, ``spare`` and what is below those excepted."""
     import psutil
 
+    spare = {*spare, *_kept}
     before = _below(spare)
     found = {process.pid: process for process in psutil.Process().children(recursive=True)}
     if sys.platform != "linux":

@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ import msgspec
 
 from loopguard_cli.core.noticing import Notice, NotifySettings
 from loopguard_cli.errors import ConfigError
+from loopguard_cli.runtime.processes import tree
 
 MAX_TEXT = 400
 """Characters; more than a desktop shows."""
@@ -189,21 +190,25 @@ def _argv(command: str) -> Sequence[str]:
 
 async def _run(argv: Sequence[str], *, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> None:
     """Run a program to its end; it and its children end with us if we are cancelled."""
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=environ,
-        start_new_session=True,
-    )
-    try:
-        await process.communicate(stdin)
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+    with ExitStack() as stack:
+        # A notice is sent when a run ends, of all times: it must not be ended with the agent's processes.
+        with tree.starting():
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=environ,
+                start_new_session=True,
+            )
+            stack.enter_context(tree.keeping(process.pid))
+        try:
+            await process.communicate(stdin)
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
     if process.returncode:
         raise ValueError(f"{argv[0]} ended with status {process.returncode}")
 
