@@ -109,6 +109,32 @@ def test_the_same_task_given_again() -> None:
     assert gauges(sitting)["repeated-delegation"] == (2, 3, "task")
 
 
+def test_a_plan_that_is_written_again() -> None:
+    sitting = Sitting()
+    for number, words in enumerate(("Read it", "Look at it", "Study it"), 1):
+        items = [{"content": words, "status": "pending"}, {"content": "Mend it", "status": "pending"}]
+        sitting.call("todowrite", {"todos": items}, "ok")
+        assert gauges(sitting).get("same-outcome", (1, 5, "todowrite")) == (number, 5, "todowrite")
+    sitting.bash("make", "fine")
+    assert "same-outcome" not in gauges(sitting)
+
+
+def test_errors_that_only_echo_what_they_were_given() -> None:
+    sitting = Sitting()
+    for number, name in enumerate(("header", "footer", "sidebar"), 1):
+        sitting.call("click", {"selector": name}, f"no element matches the selector {name}", ok=False)
+        assert gauges(sitting).get("repeat-error", (1, 6, "click"))[0] == number
+    assert gauges(sitting)["repeat-error"] == (3, 6, "click")
+
+
+def test_different_programs_at_one_wall() -> None:
+    sitting = Sitting()
+    for number, command in enumerate(("cp a /srv/site", "mv b /srv/site", "touch /srv/site/c"), 1):
+        program = command.split()[0]
+        sitting.bash(command, f"{program}: cannot write {number} to /srv/site: Permission denied", ok=False)
+    assert gauges(sitting)["repeat-error"] == (3, 6, "bash")
+
+
 def test_siblings_that_failed_alike() -> None:
     family = Panels()
     guard = settings()

@@ -18,7 +18,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect import masking
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.errors import KEPT, SAYING
@@ -131,6 +131,12 @@ class EchoedError(Plain):
     def clear(self) -> None:
         self._row.clear()
 
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        row = self._row
+        if self._varied:
+            limit = self.scene.allows(READS if row[-1].kind is Kind.READ else ECHOES)
+            yield Gauge(rule="repeat-error", used=len(row), limit=limit, tool=row[-1].tool)
+
 
 class SharedCause(Plain):
     """Many programs, one wall."""
@@ -188,6 +194,16 @@ class SharedCause(Plain):
 
     def clear(self) -> None:
         self._failures.clear()
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        if not self._failures:
+            return
+        call, _, cause = self._failures[-1]
+        same = [one for one, _, why in self._failures if why == cause]
+        # Equal errors, and errors of equal calls, are shown by the rules that count those.
+        if cause and len({one.complaint() for one in same}) > 1 and len({one.key for one in same}) > 1:
+            limit = self.scene.allows(CAUSES)
+            yield Gauge(rule="repeat-error", used=len(same), limit=limit, tool=call.tool)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
@@ -67,6 +67,11 @@ class PlanAgain(Plain):
 
     def clear(self) -> None:
         self._row.clear()
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        row = self._row
+        if len({one.key for one in row}) > 1:
+            yield Gauge(rule="same-outcome", used=len(row), limit=self.scene.allows(NUDGE), tool=row[-1].tool)
 
 
 def states_of(args: Mapping[str, Any]) -> States:
