@@ -7,7 +7,7 @@ import pytest
 from loopguard_cli.core.effects import Abort, Effect, Level, Record, Tell
 from loopguard_cli.core.ids import EffectId, SessionId
 from loopguard_cli.core.noticing import TOPICS, Noticing, NotifySettings
-from loopguard_cli.core.records import GoalRecord, UserTurn
+from loopguard_cli.core.records import AgentSeen, GoalRecord, UserTurn
 from loopguard_cli.core.settings import Locale
 from loopguard_cli.core.wording import Wording
 
@@ -34,6 +34,7 @@ def goal(event: str, **data: object) -> Record:
         (Tell(text="x", topic="recovery.failed"), "loop.stopped"),
         (Tell(text="x", topic="cap.reached"), "loop.stopped"),
         (Tell(text="x", topic="agent.hung"), "agent.hung"),
+        (Record(record=AgentSeen(connected=False, reason="no hello within 8 s")), "agent.unguarded"),
         (goal("completed"), "goal.achieved"),
         (goal("blocked"), "goal.blocked"),
         (goal("limit"), "goal.limit"),
@@ -53,6 +54,7 @@ def test_what_is_worth_a_notice(effect: Effect, topic: str) -> None:
         Tell(text="x", topic="loop.blocked"),
         Tell(text="x"),
         Abort(effect=EffectId("e")),
+        Record(record=AgentSeen(connected=True, agent="claude")),
         Record(record=UserTurn()),
         goal("set"),
         goal("paused"),  # by a person

@@ -13,10 +13,12 @@ from msgspec import Meta
 
 from loopguard_cli.core.effects import Effect, Level, Record, Tell
 from loopguard_cli.core.ids import SessionId
-from loopguard_cli.core.records import GoalRecord
+from loopguard_cli.core.records import AgentSeen, GoalRecord
 from loopguard_cli.core.wording import Wording
 
-TOPICS = ("loop.stopped", "goal.achieved", "goal.blocked", "goal.limit", "agent.hung")
+TOPICS = (
+    "loop.stopped", "goal.achieved", "goal.blocked", "goal.limit", "agent.hung", "agent.unguarded",
+)  # fmt: skip
 """What somebody who is not looking wants to know."""
 
 _TOLD = {
@@ -128,6 +130,9 @@ class Noticing:
                 if record.event == "paused" and record.data.get("reason") in _BY_ITSELF:
                     topic = "goal.limit"
                 return topic, "", Level.SUCCESS if topic == "goal.achieved" else Level.WARNING
+            case Record(record=AgentSeen(connected=False)):
+                # Nothing may be written to a screen that is the agent's.
+                return "agent.unguarded", "", Level.ERROR
             case _:
                 return "", "", Level.INFO
 

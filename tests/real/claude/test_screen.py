@@ -120,8 +120,11 @@ def test_a_folder_that_is_not_trusted_is_asked_about_first_and_guarded_from_then
 ) -> None:
     world.distrust()
     world.model.behave([turn(*[reply(step("again"))] * 3, say("Went another way."))])
-    with world.guard_screen("claude") as terminal:
+    notices = world.traces / "notices"
+    notify = f"notify.command={world.script('notify', f'cat >> {notices}')}"
+    with world.guard_screen("claude", options=("--set", notify)) as terminal:
         terminal.wait_for("trust this folder")
+        world.wait_until(lambda: notices.exists() and "agent.unguarded" in notices.read_text())
         world.wait_until(lambda: "the agent is not guarded" in world.ask("status").out)
         terminal.send("\x1b[B")
         terminal.wait_for("\u276f Yes")

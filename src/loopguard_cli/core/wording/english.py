@@ -123,4 +123,5 @@ NOTICES: dict[str, str] = {
     "goal.blocked": "Goal blocked: it needs you",
     "goal.limit": "Goal stopped before its end",
     "agent.hung": "Agent does not respond",
+    "agent.unguarded": "Agent runs UNGUARDED",
 }

@@ -116,4 +116,5 @@ NOTICES: dict[str, str] = {
     "goal.blocked": "목표 중단: 사용자의 도움이 필요합니다",
     "goal.limit": "목표가 끝나기 전에 멈췄습니다",
     "agent.hung": "에이전트가 응답하지 않습니다",
+    "agent.unguarded": "에이전트가 보호 없이 실행되고 있습니다",
 }
