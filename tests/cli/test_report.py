@@ -61,6 +61,22 @@ def test_goals_are_shown_against_their_budgets(project: Path) -> None:
     assert "1 of 7" in shown
 
 
+def test_a_goal_that_was_set_before_the_run_is_shown(project: Path) -> None:
+    record(project, GOAL, run="cli-1", at=1000.0)
+    record(project, STARTED, GOAL_WENT_ON, ENDED, at=1010.0)
+    command()
+    shown = page(project).text
+    assert "fix the tests" in shown
+    assert "1 of 7" in shown
+
+
+def test_a_goal_that_was_set_after_the_run_is_not_shown(project: Path) -> None:
+    record(project, STARTED, ENDED, at=1000.0)
+    record(project, GOAL, run="cli-1", at=1010.0)
+    command("aaaa")
+    assert "fix the tests" not in page(project).text
+
+
 def test_the_newest_run_or_the_one_that_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record(project, *LOOPED, run="aaaa1111")
     record(project, STARTED, ENDED, run="bbbb2222", at=5000.0)

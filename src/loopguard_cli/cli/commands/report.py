@@ -91,8 +91,7 @@ def _report(name: str, redactor: Redactor | None) -> Report:
     if not Path(name.partition("#")[0]).is_file() and (run := _run(name, redactor)) is not None:
         from loopguard_cli.cli.render.recorded import report_of_run
 
-        entries = (one for one in _entries() if one.run == run)
-        return report_of_run(entries, run, project=str(project), settings=settings.goal)
+        return report_of_run(_entries(), run, project=str(project), settings=settings.goal)
     find = sources.named(name, Path.home(), os.environ) if name else None
     found = find or (None if name else sources.newest_of(Path.cwd(), Path.home(), os.environ))
     if found is None:

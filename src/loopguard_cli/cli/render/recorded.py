@@ -48,7 +48,7 @@ _BUDGETS = {
 def report_of_run(
     entries: Iterable[Entry], run: str, *, project: str = "", settings: GoalSettings | None = None
 ) -> Report:
-    """The report of one run, of all its entries."""
+    """The report of one run, out of ``entries`` of its folder: a goal may have been set before it."""
     return _Run(run, project, settings or GoalSettings()).of(entries)
 
 
@@ -60,17 +60,30 @@ class _Run:
         self._open: dict[tuple[str, str], list[Item]] = {}
         """Calls without an end, by session and key."""
         self._alarms: dict[tuple[str, str, str], Alarm] = {}
+        self._run = run
         self._goals: list[GoalRecord] = []
+        """Up to the end of the run, its own and those of before."""
+        self._pursued: set[str] = set()
+        """Goals that the run itself has told of."""
+        self._sessions: set[str] = {""}
         self._tokens = Curve(name="Tokens", unit="tokens")
         self._cost = Curve(name="Cost", unit="$")
 
     def of(self, entries: Iterable[Entry]) -> Report:
         report = self._report
+        others: list[GoalRecord] = []
         for entry in entries:
             if isinstance(entry.record, GoalRecord):
-                self._goals.append(entry.record)
+                others.append(entry.record)
+            if entry.run != self._run:
+                continue
+            self._goals += others
+            others.clear()
+            self._sessions.add(entry.record.session)
             if entry.restated:
                 continue
+            if isinstance(entry.record, GoalRecord):
+                self._pursued.add(entry.record.goal)
             report.started = report.started or entry.time
             report.ended = max(report.ended, entry.time)
             self._record(entry.time, entry.record)
@@ -203,11 +216,13 @@ class _Run:
 
     def _told_goals(self) -> Iterable[Goal]:
         books, _ = fold({}, self._goals)
-        for book in books.values():
+        for session, book in books.items():
             for result in book.archive:
-                yield _goal(result_data(result))
+                if result.id in self._pursued:
+                    yield _goal(result_data(result))
             for goal in book.goals:
-                yield _goal(goal_data(goal, self._settings, self._report.ended))
+                if goal.id in self._pursued or session in self._sessions:
+                    yield _goal(goal_data(goal, self._settings, self._report.ended))
 
 
 def _goal(data: Mapping[str, Any]) -> Goal:
