@@ -88,7 +88,7 @@ class _Run:
             report.ended = max(report.ended, entry.time)
             self._record(entry.time, entry.record)
         report.goals = list(self._told_goals())
-        report.curves = [curve for curve in (self._tokens, self._cost) if len(curve.points) > 1]
+        report.curves = [curve for curve in (self._tokens, self._cost) if _tells(curve)]
         for number, turn in enumerate(report.turns, 1):
             turn.number = number
         return report
@@ -225,8 +225,12 @@ class _Run:
                     yield _goal(goal_data(goal, self._settings, self._report.ended))
 
 
+def _tells(curve: Curve) -> bool:
+    return len(curve.points) > 1 and any(value for _, value in curve.points)
+
+
 def _goal(data: Mapping[str, Any]) -> Goal:
-    reason = " ".join(filter(None, [data.get("stop_title"), data.get("blocker"), data.get("suggestion")]))
+    reason = "; ".join(filter(None, [data.get("stop_title"), data.get("blocker"), data.get("suggestion")]))
     return Goal(
         objective=data["objective"],
         state=data["state"],
