@@ -34,7 +34,9 @@ class Sameness(IntEnum):
 _SEPARATORS = r"\s\"',;={}()\[\]<>|"
 _FIELDS = re.compile(rf"[{_SEPARATORS}]+")
 _STAMP = re.compile(rf"([^{_SEPARATORS}]+)[{_SEPARATORS}]")
-_DURATION = re.compile(r"\d+(?:\.\d+)?(?:ms|µs|us|ns|secs?|s|mins?|m|h)?$")
+_DURATION = re.compile(
+    r"\d+(?:\.\d+)?(?:(?:ms|µs|us|ns|secs?|s|mins?|m|h|d)(?:\d+(?:\.\d+)?(?:ms|s|m|h))*)?$"
+)
 _FRACTION = re.compile(r"\d+[.,]\d+(?:[eE][+-]?\d+)?(?![\d.]|\s?(?:s|ms|µs|us|secs?|seconds?|m|min)\b)")
 """A figure with a fraction that is no duration and no version."""
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -263,6 +265,12 @@ def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
         counted = before == "line" and field.endswith(":")
         if timed or counted:
             return Sameness.STEADY
+    if _is_duration(field) and _is_duration(rival):
+        return Sameness.STEADY  # an age: "59s", then "1m2s"
     if not numbers and (of_one_class(field, rival) or mask_volatile(field) == mask_volatile(rival)):
         return Sameness.STEADY
     return Sameness.ALIKE if alike else Sameness.DIFFERENT
+
+
+def _is_duration(field: str) -> bool:
+    return field[:1].isdigit() and not field[-1:].isdigit() and _DURATION.match(field) is not None

@@ -16,6 +16,11 @@ SLACK = 64
 """Characters by which outputs that are equal but for masked parts may differ in length."""
 
 
+ECHOED, NEAR = 400, 6
+"""Characters of an outcome that may be a sentence about its arguments, and with which two such begin
+or end."""
+
+
 class Call:
     """One tool call. Rules read it; only the journal writes it."""
 
@@ -26,6 +31,7 @@ class Call:
         "_complaint",
         "_gist",
         "_question",
+        "_rest",
         "_shape",
         "asked_at",
         "asked_seq",
@@ -115,6 +121,7 @@ class Call:
         self._alike = ""
         self._complaint = ""
         self._gist: str | None = None
+        self._rest: tuple[str, ...] | None = None
         self._agreed: tuple[Call, Sameness, Sameness] | None = None
 
     @property
@@ -136,6 +143,12 @@ class Call:
             given = self._arguments
             self._question = self.key if given is None else shapes.question_of(self.tool, given)
         return self._question
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The numbers among what it asks, apart from those that say when or from where to where."""
+        given = self._arguments
+        return shapes.named_of(self.tool, given) if given else frozenset()
 
     def end(self, event: ToolFinished, seq: int, now: float) -> None:
         self.ended_seq, self.ended_at = seq, now
@@ -179,6 +192,27 @@ class Call:
             echoed = self.shape.said
             self._gist = " ".join(word for word in masking.words(self.alike()) if word not in echoed)
         return self._gist
+
+    def rest(self) -> tuple[str, ...]:
+        """What a short outcome says beside the words and numbers of its arguments."""
+        if self._rest is None:
+            if self.output is None or self.size > ECHOED:
+                return ()
+            told, shape = shapes.tokens(masking.mask_volatile(self.output)), self.shape
+            self._rest = tuple(one for one in told if one not in shape.said and one not in shape.numbers)
+        return self._rest
+
+    def echoes_as(self, other: Call) -> bool:
+        """Two short outcomes differ in nothing but what echoes the arguments."""
+        one, another = self.output, other.output
+        if one is None or another is None or self.ok is not other.ok:
+            return False
+        if self.size > ECHOED or other.size > ECHOED:
+            return False
+        # Cheap, and so for most that differ: an echo stands within a sentence.
+        if one[:NEAR] != another[:NEAR] and one[-NEAR:] != another[-NEAR:]:
+            return False
+        return self.rest() == other.rest() != ()
 
     def sameness(self, other: Call, least: Sameness = Sameness.ALIKE) -> Sameness:
         """How far the outcomes of two complete calls agree; less than ``least`` may be told as DIFFERENT."""

@@ -40,12 +40,18 @@ from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.novelty import NoNovelty
 from loopguard_cli.detect.plans import PlanAgain
 from loopguard_cli.detect.repeat import RepeatCall
+from loopguard_cli.detect.repetition import digest_text
 from loopguard_cli.detect.rule import Plain, Rule, Scene
 from loopguard_cli.detect.siblings import SiblingError
+from loopguard_cli.detect.stagnation import Stagnation
 from loopguard_cli.detect.standing import Standing
+from loopguard_cli.detect.trials import NumberedTrials, Rewritten
 from loopguard_cli.detect.unchanged import Unchanged
 from loopguard_cli.detect.variations import GrowingCall, SameOutcome
 from loopguard_cli.detect.waiting import PollUnchanged
+
+SUMMARY = 80
+"""Characters of a message that nobody types twice into a running turn."""
 
 RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
     Preset.INFINITY: (RepeatCall,),
@@ -63,9 +69,12 @@ RULES: dict[Preset, tuple[Callable[[Scene], Rule], ...]] = {
         SameOutcome,
         GrowingCall,
         NoisyCycle,
+        NumberedTrials,
+        Rewritten,
         PollUnchanged,
         FruitlessEdits,
         NoNovelty,
+        Stagnation,
     ),
 }
 """Which rules about calls a preset has; for findings of one call the order is that of the answers."""
@@ -82,6 +91,8 @@ class CallRules(Quiet):
     def __init__(self, session: SessionId, settings: GuardSettings, kin: Kin) -> None:
         self.journal = Journal(_reach(settings.calls))
         self._settings = settings
+        self._prompt = ""
+        """Digest of the message that the running turn began with, if it is a long one."""
         self._scene = Scene(session, settings.calls, self.journal, Standing(), kin)
         self._adopt(settings.preset)
         self._decisions = Decisions(self._scene.standing, self, settings.locale)
@@ -99,6 +110,8 @@ class CallRules(Quiet):
                     found += self._ended(call, now) if ended else self._asked(call, now)
             # Looking at a repetition, or deciding about it, changes nothing in the world.
             return found
+        if isinstance(event, UserSpoke) and self._said_again(event):
+            return found
         self.journal.follow(event)
         if isinstance(event, SessionSeen):
             self._scene.kin.born(event.session, event.parent)
@@ -109,6 +122,7 @@ class CallRules(Quiet):
             for rule in self._rules:
                 rule.spoke()
         elif isinstance(event, StatusChanged) and event.status is Status.IDLE:
+            self._prompt = ""
             for rule in self._rules:
                 rule.settled()
         return found
@@ -168,6 +182,15 @@ class CallRules(Quiet):
         return self._view(known, now) if known is not None else None
 
     # --- inside ------------------------------------------------------------------------------
+
+    def _said_again(self, event: UserSpoke) -> bool:
+        """A long message that comes a second time into a running turn: the history was summed up, and the
+        same summary is where the agent starts from. Nothing else has changed, so the calls go on."""
+        if event.origin is not Origin.PERSON or len(event.text) < SUMMARY:
+            self._prompt = ""
+            return False
+        prompt, self._prompt = self._prompt, digest_text(event.text)
+        return prompt == self._prompt and self._settings.preset is Preset.BALANCED
 
     def _adopt(self, preset: Preset) -> None:
         """Put the rules of ``preset`` in force, each where it has something to say."""

@@ -40,9 +40,13 @@ def period(calls: Sequence[Call], longest: int, repeats: int, same: Same) -> tup
     """
     count = len(calls)
     backwards = calls[-2::-1]
+    # Calls that are the same are of one tool: names, compared at once, rule most lengths out.
+    tools = [one.tool for one in calls]
     for length in range(2, longest + 1):
         if length * repeats > count:
             break
+        if tools[-length * repeats : -length] != tools[-length * (repeats - 1) :]:
+            continue
         # The pair with the latest call comes last: its end is open, and it costs most to compare.
         extent = length + 1
         for later, earlier in zip(backwards, backwards[length:], strict=False):

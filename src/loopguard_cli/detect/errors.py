@@ -10,6 +10,7 @@ many of one tool, if the errors are equal once masked, abort the turn.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -19,6 +20,7 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
+from loopguard_cli.detect.tools import Kind
 
 SAYING = 12
 """Letters of an error that says something; shorter ones ("exit code 1") say nothing in common."""
@@ -30,9 +32,17 @@ NUDGE_EXTRA, HARD_EXTRA = 1, 2
 """Rounds beyond the threshold at which an error is a nudge, and at which equal errors of one tool
 abort the turn."""
 
+SCATTERED_EXTRA = 2
+"""Further rounds for reads from ever other servers: each may refuse for itself."""
+
+_HOST = re.compile(r"\s*https?://([^/\s?#]+)", re.IGNORECASE)
+
 VARIED = 3
 """Times the threshold: rounds after which one tool that fails in the same way with varying arguments
 aborts the turn."""
+
+LATEST = 6
+"""Failures of a row that are compared with each other."""
 
 KEPT = 32
 
@@ -112,6 +122,11 @@ class RoundError(Plain):
         limit = self.scene.allows(self.scene.settings.error_threshold)
         if len(row) < limit + NUDGE_EXTRA or not says_something(call):
             return
+        if call.kind is Kind.READ and _scattered(row):
+            # Several places were asked, and each refuses.
+            limit += SCATTERED_EXTRA
+            if len(row) < limit + NUDGE_EXTRA:
+                return
         one_tool = len({one.tool for one in row}) == 1
         equal = one_tool and len({one.raw for one in row}) == 1
         enough = limit + HARD_EXTRA
@@ -147,6 +162,18 @@ class RoundError(Plain):
 def _gauge(row: list[Call], limit: int) -> Iterable[Gauge]:
     if row:
         yield Gauge(rule="repeat-error", used=len(row), limit=limit, tool=row[-1].tool)
+
+
+def _scattered(row: list[Call]) -> bool:
+    """Ever other servers were asked."""
+    hosts = [_host(one) for one in row[-LATEST:]]
+    return "" not in hosts and len(set(hosts)) == len(hosts)
+
+
+def _host(call: Call) -> str:
+    """The server that an address among the arguments of ``call`` names."""
+    given = (_HOST.match(value) for value in call.arguments.values() if isinstance(value, str))
+    return next((match[1] for match in given if match is not None), "")
 
 
 def says_something(call: Call) -> bool:

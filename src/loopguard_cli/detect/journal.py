@@ -31,6 +31,7 @@ from loopguard_cli.core.ids import CallId, CallKey, MessageId
 from loopguard_cli.detect import said
 from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
+from loopguard_cli.detect.outcomes import says_dead
 from loopguard_cli.detect.tools import Kind
 
 OPEN = 256
@@ -303,7 +304,9 @@ class Journal:
             self.epoch += 1
         call.left = self.epoch
         if self._is_news(call) and degree < Sameness.STEADY:
-            self.news += 1
+            # That it is dead is no news, for however long and however often it died.
+            old = degree is Sameness.ALIKE and call.kind is Kind.WAIT and says_dead(call.output or "")
+            self.news += not old
 
     @staticmethod
     def _carries_on(line: Line, call: Call) -> bool:

@@ -57,6 +57,19 @@ _COMPLAINT = re.compile(
 )
 
 
+_DEAD = re.compile(
+    r"\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|Evicted|crashed|stalled|stuck|hung|dead|defunct|exited|killed"
+    r"|terminated|stopped|no such|not found|can(?:not|'t) find|does not exist|no longer"
+    r"|not running|inactive)\b",
+    re.IGNORECASE,
+)
+
+
+def says_dead(text: str) -> bool:
+    """The answer says that what is asked about is not there, or does nothing any more."""
+    return len(text) <= 2 * ANSWER and _DEAD.search(text) is not None
+
+
 def reads_as_failure(text: str, *, shell: bool, changes: bool) -> bool:
     """The answer says of itself that the call failed, though the agent did not mark it so.
 

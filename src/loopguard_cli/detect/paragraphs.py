@@ -24,7 +24,7 @@ Looked at every 16 sentences; all but the first every 32, and closely only when 
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -151,11 +151,18 @@ class Paragraphs:
         self._words[0].update(distinct)
         if len(distinct) < _REPETITIVE * (len(before) + len(words)):
             yield from _few_words(recent[-WORDS:])
+            yield from self._few_words_for_long(recent[-2 * WORDS :])
         if new <= _FAMILIAR * len(set(words)):
             segments = list(_segments(recent))
             yield from _near_duplicate(segments)
             if self._reasoning:
                 yield from _stale(segments)
+
+    def _few_words_for_long(self, lines: list[Sentence]) -> Iterator[Repetition]:
+        """Two plans that undo each other have more words, but never other ones."""
+        due = self._reasoning and self._taken % (2 * WORDS) == 0 and FEW_WORDS not in self._told
+        if due and not _names_things(lines):
+            yield from _few_words(lines)
 
     def _endless(self, recent: list[Sentence]) -> Iterator[Repetition]:
         """What was a nudge has gone on ever since."""
@@ -183,6 +190,12 @@ def _templated(lines: list[Sentence], longest: int = _LENGTHS) -> Iterator[Repet
     if sum(_wordless(one.key) for one in lines) <= MAX_CODE * len(lines):
         facts = {"lines": len(lines), "distinct": len(templates)}
         yield _repetition(TEMPLATED, "\n".join(sorted(templates)), lines, facts)
+
+
+def _names_things(lines: list[Sentence]) -> bool:
+    """Many lines have a word that stands nowhere else: each is about something."""
+    counts = Counter(word for one in lines for word in one.key.split())
+    return sum(count == 1 for count in counts.values()) > MAX_CODE * len(lines)
 
 
 def _reckons(lines: list[Sentence]) -> bool:

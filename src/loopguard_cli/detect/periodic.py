@@ -16,12 +16,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
-
-import msgspec
 
 from loopguard_cli.core.findings import Action, Gauge
 from loopguard_cli.core.holding import STRETCH
+from loopguard_cli.detect.matter import Floor, Matter
 from loopguard_cli.detect.repetition import Repetition, digest_text
 from loopguard_cli.detect.substance import looks_like_code
 
@@ -37,38 +35,6 @@ _TAIL = MAX_UNIT * _COPIES + STRIDE
 _CANDIDATES = 3
 
 
-class Matter(Enum):
-    """What a repeated unit consists of."""
-
-    PROSE = "prose"
-    CODE = "code"
-    """Words in fenced code, in a table or in markup."""
-    DATA = "data"
-    """Numbers, hexadecimal digits, constants, unbroken strings."""
-    MARKS = "marks"
-    """Neither letters nor digits."""
-    UNBROKEN = "unbroken"
-    """Words without space between them: a path that goes on, a word glued to itself."""
-    BLANKS = "blanks"
-    """Line breaks and other white space."""
-    TAGS = "tags"
-    """Nothing but closing tags, or marks of a model's own vocabulary."""
-    ITEM = "item"
-    """One item of a list."""
-    PICTURES = "pictures"
-    """Emoji."""
-
-
-class Floor(msgspec.Struct, frozen=True):
-    """From when on a cycle counts."""
-
-    copies: int
-    chars: int
-
-    def reached(self, unit: int, run: int) -> bool:
-        return run >= self.chars and run >= self.copies * unit
-
-
 SHORT_UNIT = 60
 
 _FLOORS = {
@@ -79,6 +45,8 @@ _FLOORS = {
     Matter.BLANKS: (Floor(128, 256), Floor(256, 1_024)),
     Matter.TAGS: (Floor(16, 180), Floor(40, 180)),
     Matter.ITEM: (Floor(32, 1_024), Floor(96, 2_048)),
+    Matter.CLOSERS: (Floor(90, 180), Floor(150, 300)),
+    Matter.DIGITS: (Floor(64, 768), Floor(128, 2_048)),
     Matter.PICTURES: (Floor(64, 180), Floor(128, 512)),
 }
 """Nudge and abort."""
@@ -97,6 +65,8 @@ _FIELD = (Floor(6, 2_048), Floor(128, 3_072))
 """Of short lines and cells: boards and grids have up to 100 of them."""
 FIELD = 45
 """Characters of a unit that may be a field."""
+JUNK = 16
+"""Characters of a piece of a number, or of digits among letters, that repeats itself."""
 PICTURE = 12
 """Characters of a few emoji."""
 
@@ -112,6 +82,7 @@ _HEXADECIMAL = frozenset("abcdef")
 _PICTURE = re.compile(r"[\u2600-\u27bf\ufe0f\u200d\U0001f300-\U0001faff]+")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s", re.MULTILINE)
 _TABLE_ROW = re.compile(r"\|[^|\n]*\||^[^|\n]*\|[^|\n]*$")
+_CLOSING = re.compile(r"[\s;,]*[\]})][\s;,\]})]*")
 _CLOSING_TAG = re.compile(r"</[A-Za-z][\w:.-]*\s*>")
 _SPECIAL = re.compile(
     r"<[|\uff5c][^<>\n]{0,40}[|\uff5c]>|<(?:pad|unk|eos|bos|sep|cls|mask|s|end_of_turn|start_of_turn"
@@ -123,19 +94,24 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 class CharCycle:
     """Follows one part of a message."""
 
-    def __init__(self, part: str, in_code: Callable[[int], bool]) -> None:
+    STRIDE = STRIDE
+    """Characters between two tests."""
+
+    def __init__(self, part: str, in_code: Callable[[int], bool], beside: CharCycle | None = None) -> None:
+        """``beside``: another look at the same text, taken less often."""
+        self._beside = beside
         self._part = part
         self._in_code = in_code
         self._tail = ""
         """What was tested last, at least `_TAIL` of it if there is so much."""
         self._fresh: list[str] = []
         self._size = 0
-        self._due = STRIDE
+        self._due = self.STRIDE
         """Offset of the next test."""
-        self._unit = 0
+        self.unit = 0
         self._began = 0
         """Offset at which the confirmed cycle begins."""
-        self._lines = 0
+        self.lines = 0
         """Line breaks in its unit."""
         self._matter = Matter.PROSE
         self._told = Action.ALLOW
@@ -147,15 +123,18 @@ class CharCycle:
         self._size += len(text)
         if self._size < self._due:
             return ()
-        buffer = self._tail + "".join(self._fresh)
+        buffer = self._tail + self.read("".join(self._fresh))
         self._fresh = []
         self._seen.append((self._size, event))
         base = self._size - len(buffer)
-        found = []
+        found: list[Repetition] = []
+        beside = self._beside
         while (due := self._due) <= self._size:
             end = due - base
-            self._due = due + STRIDE
-            if self._unit and self._goes_on(buffer, end):
+            self._due = due + self.STRIDE
+            if beside is not None and due % beside.STRIDE == 0:
+                found += beside.feed(buffer[end - beside.STRIDE : end], event)
+            if self.unit and self._goes_on(buffer, end):
                 repetition = self._judge(buffer, base, end)
             else:
                 reach = MAX_UNIT if due % _NEAR == 0 else _NEAR
@@ -170,20 +149,37 @@ class CharCycle:
 
     def gauges(self) -> Iterable[Gauge]:
         """Characters of the cycle that the text is in, of those that are worth a nudge or an abort."""
-        if not self._unit:
+        if not self.unit:
             return
-        floor = _floors(self._matter, self._unit, self._lines)[self._told is not Action.ALLOW]
-        used = self._due - STRIDE - self._began
-        yield Gauge(rule=RULE, used=used, limit=max(floor.chars, floor.copies * self._unit))
+        floors = self.floors(self._matter, self._tail[-self.unit :])
+        if floors is None:
+            return
+        floor = floors[self._told is not Action.ALLOW]
+        used = self._due - self.STRIDE - self._began
+        yield Gauge(rule=RULE, used=used, limit=max(floor.chars, floor.copies * self.unit))
 
     # --- inside ------------------------------------------------------------------------------
 
+    def read(self, text: str) -> str:
+        """``text`` as it is compared."""
+        return text
+
+    def pass_over(self, text: str) -> None:
+        """Take ``text``, of one stride, in without a test."""
+        self._size += len(text)
+        self._due += self.STRIDE
+        buffer = self._tail + text
+        self._tail = buffer if len(buffer) <= 2 * _TAIL else buffer[-_TAIL:]
+
+    def floors(self, matter: Matter, unit: str) -> tuple[Floor, Floor] | None:
+        return floors_of(matter, len(unit), self.lines)
+
     def _goes_on(self, buffer: str, end: int) -> bool:
         """Whether the confirmed cycle reaches to ``end``; otherwise it is over."""
-        unit, new = self._unit, end - STRIDE
+        unit, new = self.unit, end - self.STRIDE
         if buffer[new - unit : end - unit] == buffer[new:end]:
             return True
-        self._unit, self._told = 0, Action.ALLOW
+        self.unit, self._told = 0, Action.ALLOW
         return False
 
     def _begin(self, buffer: str, base: int, end: int, at: int) -> Repetition | None:
@@ -194,8 +190,8 @@ class CharCycle:
             unit = end - _PROBE - at
             began = _run_start(buffer, end, unit)
             if end - began >= _least(unit):
-                self._unit, self._began = unit, base + began
-                self._lines = buffer.count("\n", end - unit, end)
+                self.unit, self._began = unit, base + began
+                self.lines = buffer.count("\n", end - unit, end)
                 self._matter = matter_of(buffer[end - unit : end])
                 return self._judge(buffer, base, end)
             tries -= 1
@@ -203,15 +199,18 @@ class CharCycle:
         return None
 
     def _judge(self, buffer: str, base: int, end: int) -> Repetition | None:
-        unit, run = self._unit, base + end - self._began
+        unit, run = self.unit, base + end - self._began
         if self._told is Action.ABORT or run < _least(unit):
             return None
         matter = self._matter
         if matter is Matter.PROSE and self._in_code(base + end - 1):
             matter = Matter.CODE
-        elif matter is Matter.UNBROKEN and self._in_code(base + end - 1):
+        elif matter in (Matter.UNBROKEN, Matter.DIGITS) and self._in_code(base + end - 1):
             matter = Matter.DATA
-        nudge, abort = _floors(matter, unit, self._lines)
+        floors = self.floors(matter, buffer[end - unit : end])
+        if floors is None:
+            return None
+        nudge, abort = floors
         if abort.reached(unit, run):
             proposes = Action.ABORT
         elif nudge.reached(unit, run):
@@ -242,6 +241,8 @@ def matter_of(unit: str) -> Matter:
     if "\ufffd" in unit:
         return Matter.UNBROKEN  # what is left of letters that nobody chose
     if not any(char.isalnum() for char in unit):
+        if len(unit) <= PICTURE and _CLOSING.fullmatch(unit):
+            return Matter.CLOSERS
         few = len(unit) <= PICTURE and "\n" not in unit
         return Matter.PICTURES if few and _PICTURE.fullmatch("".join(unit.split())) else Matter.MARKS
     if (at := max(unit.find("<"), unit.find("["))) >= 0:
@@ -253,6 +254,8 @@ def matter_of(unit: str) -> Matter:
     broken = any(char.isspace() for char in unit) or _UNSPACED.search(unit) is not None
     if not broken and len(unit) <= SHORT_UNIT and _is_glued(row):
         return Matter.UNBROKEN
+    if len(unit) <= JUNK and unit.isalnum() and any(map(str.isdigit, unit)):
+        return Matter.DIGITS
     if not broken or not _LETTERS.search(_CONSTANTS.sub(" ", row)):
         return Matter.DATA
     if "```" in unit or "~~~" in unit:
@@ -279,7 +282,7 @@ def _is_glued(row: str) -> bool:
     return _GLUED.search(_CONSTANTS.sub(" ", row)) is not None
 
 
-def _floors(matter: Matter, unit: int, lines: int) -> tuple[Floor, Floor]:
+def floors_of(matter: Matter, unit: int, lines: int) -> tuple[Floor, Floor]:
     """From when on a cycle of units of so many characters and line breaks is worth a nudge, and an abort."""
     if matter is Matter.PROSE and unit <= SHORT_UNIT:
         return _SHORT

@@ -41,13 +41,13 @@ from loopguard_cli.detect.messages import Message
 from loopguard_cli.detect.repetition import digest_text
 from loopguard_cli.detect.turns import (
     ANNOUNCED,
-    COMPARED,
     FENCED,
     SIMILAR,
     Said,
     Turn,
     Turns,
     folded,
+    prompt_of,
 )
 
 REPEATED = "repeat-response"
@@ -198,7 +198,7 @@ class Responses(Quiet):
         if event.origin is Origin.LOOPGUARD and not self._settled:
             return ()  # a hint into the running turn begins none
         found = self._settle(seq)
-        self._turn = Turn(folded(event.text)[:COMPARED])
+        self._turn = Turn(prompt_of(event.text))
         return found
 
     def _settle(self, seq: int) -> Sequence[Finding]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -44,6 +45,7 @@ _WHERE = _set(
 )
 """Names of arguments that say from where to where; numbers only."""
 
+_DIGIT = re.compile(r"\d")
 _NOT_LETTER = re.compile(r"[^a-z]+")
 _NUMBERS = re.compile(r"[\d\s,.:-]*")
 _BESIDE = re.compile(
@@ -52,6 +54,10 @@ _BESIDE = re.compile(
     # how much of something a command is to show
     r"|(?<=\s)-(?:n|c|m|A|B|C)?\s*[+-]?\d+(?=\s|$)|(?<=[\s'\"])\d+(?:,\d+)?p(?=['\"\s]|$)"
     r"|(?<=\s)--(?:lines|bytes|max-count|limit|offset|skip|attempt|try|retry|retries)[= ]\d+"
+    # where what it says goes to
+    r"|\s*2>&1"
+    # how long it is waited before
+    r"|\bsleep\s+\d+(?:\.\d+)?[smhd]?\b"
     # for the how-manieth time
     r"|\b(?:attempt|try|retry|round|iteration|take)[\s=:_-]*#?\d+"
     # an address made another one, so that no cache answers
@@ -74,6 +80,11 @@ class Shape(msgspec.Struct, frozen=True):
     """The words without repetitions."""
 
 
+def tokens(text: str) -> list[str]:
+    """The words and numbers of ``text``, in their order."""
+    return _TOKEN.findall(text)
+
+
 def shape_of(tool: str, args: Mapping[str, Any]) -> Shape:
     text = canonical(identifying(tool, args)).decode("utf-8", "replace")
     tokens = _TOKEN.findall(text[:CONSIDERED])
@@ -87,16 +98,29 @@ def question_of(tool: str, args: Mapping[str, Any]) -> str:
     return digest(canonical(_asked(identifying(tool, args))))
 
 
+def named_of(tool: str, args: Mapping[str, Any]) -> frozenset[str]:
+    """The numbers in what is asked: they may name something."""
+    text = canonical(_asked(identifying(tool, args))).decode("utf-8", "replace")
+    return frozenset(token for token in _TOKEN.findall(text[:CONSIDERED]) if token[0].isdigit())
+
+
 def _asked(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _asked(part) for name, part in value.items() if not _is_beside(name, part)}
     if isinstance(value, (list, tuple)):
         return [_asked(part) for part in value]
     if isinstance(value, str):
-        if len(value) > TOLD:
-            return value
-        return _BESIDE.sub("", _FRAGMENT.sub(r"\1", value) if "://" in value and "#" in value else value)
+        return value if len(value) > TOLD else _without_beside(value)
     return value
+
+
+@lru_cache(maxsize=256)
+def _without_beside(value: str) -> str:
+    """Commands are run again and again; and nothing is beside the point where there is neither a number
+    nor a parameter."""
+    if "://" in value and "#" in value:
+        value = _FRAGMENT.sub(r"\1", value)
+    return _BESIDE.sub("", value) if "=" in value or _DIGIT.search(value) else value
 
 
 def _is_beside(name: object, value: Any) -> bool:

@@ -20,6 +20,7 @@ from loopguard_cli.core.findings import Finding, Gauge
 from loopguard_cli.core.ids import MessageId, PartId, SessionId
 from loopguard_cli.core.settings import GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet, evidence
+from loopguard_cli.detect.counted import CountedCycle
 from loopguard_cli.detect.paragraphs import Paragraphs
 from loopguard_cli.detect.periodic import CharCycle
 from loopguard_cli.detect.prose import ProseWindow
@@ -116,7 +117,8 @@ class MessageReading:
         if splitter is None:
             splitter = self._splitters[part] = Splitter(part)
             if self._cycles:
-                self._followed[part] = CharCycle(part, splitter.in_code)
+                counted = CountedCycle(part, splitter.in_code)
+                self._followed[part] = CharCycle(part, splitter.in_code, counted)
         sentences = splitter.feed(text, seq) if self._whole else ()
         found = self._read(sentences, live) if sentences else []
         if self._cycles and (cycles := self._followed[part].feed(text, seq)):

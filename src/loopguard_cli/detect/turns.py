@@ -9,7 +9,8 @@
   ever other items, and 4 of the last 6 otherwise. Under one prompt also: a text that was given before;
   the latest of three that share half of their words, or of five short ones, if it has no word that the
   ones before had not. Six of the former may be cut off. Under any prompts, four in a row with the same
-  fenced code, whatever is said about it.
+  fenced code, whatever is said about it. Prompts that only push on ("ok", "go ahead") are one prompt; five
+  short answers to them, made mostly of words that were said before, are a nudge, six may be cut off.
 - *announcements* (ours; nudges): three turns in a row that end with a call which is written instead of
   made; five under one prompt may be cut off.
 """
@@ -58,6 +59,23 @@ LATEST = 3
 """Of short answers, those that must say hardly anything new."""
 COMPARED = 4_000
 """Characters whose words are compared."""
+PUSHED, PUSHED_SHARE, PUSHED_SURE = 5, 0.5, 0.65
+"""Short answers to a mere "go on", and the shares of their words, on average, that were said before."""
+
+GO_ON = "go on"
+"""What any prompt comes to that says no more than that."""
+_ASSENT = frozenset(
+    re.findall(
+        r"\w+",
+        "yes yep yeah y ok okay k sure fine right please pls just now then go on ahead continue "
+        "proceed keep going carry do it that so and well agreed approved confirmed confirm done "
+        "great good perfect thanks you can ja bitte mach weiter los gut oui vas si dale adelante "
+        "sim da hai ",
+    )
+)
+"""Words that push on, or agree, and ask for nothing of their own ("next" and "more" do)."""
+_MOST_ASSENT = 40
+"""Characters of a prompt that may be no more than assent."""
 
 _WORD = re.compile(r"[^\W_]+")
 _WRITTEN_CALL = re.compile(
@@ -141,6 +159,7 @@ class Turns:
             self._written_call,
             self._same_code,
             self._nothing_new,
+            self._pushed,
             self._similar_answer,
         ):
             yield from look(turn)
@@ -243,6 +262,23 @@ class Turns:
         shares = [len(own & known) / len(own) for own, known in _with_known(stems)]
         return self._similar(turn, under_one) if min(shares[-LATEST:]) >= KNOWN_SHARE else []
 
+    def _pushed(self, turn: Turn) -> list[Said]:
+        """A person says nothing but "go on", and gets short answers made of words that were there before."""
+        if turn.prompt != GO_ON or turn.acted:
+            return []
+        idle = self._idle(turn)[-TURNS:]
+        if len(idle) < PUSHED or any(one.coded or len(one.answer) > SHORT for one in idle):
+            return []
+        stems = [one.stems() for one in idle]
+        shares = [len(own & known) / max(1, len(own)) for own, known in _with_known(stems)]
+        share = sum(shares[2:]) / len(shares[2:])
+        if share < PUSHED_SHARE or not any(map(_says_something, idle)):
+            return []
+        if len(idle) >= TURNS and share >= PUSHED_SURE:
+            identity = digest_text(f"{turn.prompt}\n{SIMILAR}")
+            return [Said(SIMILAR, Action.ABORT, identity, [one.seq for one in idle])]
+        return self._similar(turn, idle)
+
     def _similar(self, turn: Turn, alike: Sequence[Turn]) -> list[Said]:
         identity = digest_text(f"{turn.prompt}\n{min(one.answer for one in alike)}")
         return [Said(SIMILAR, Action.NUDGE, identity, [one.seq for one in alike], once=True)]
@@ -283,6 +319,14 @@ def _code_in(text: str) -> str:
         return ""
     blocks = "\n".join(folded(match[0]) for match in FENCED.finditer(text))
     return digest_text(blocks) if len(blocks) >= MIN_CODE_CHARS else ""
+
+
+def prompt_of(text: str) -> str:
+    """What a prompt asks, to be compared: all that only push on are one."""
+    prompt = folded(text[: 4 * COMPARED])[:COMPARED]
+    if len(prompt) <= _MOST_ASSENT and all(word in _ASSENT for word in _WORD.findall(prompt)):
+        return GO_ON
+    return prompt
 
 
 def folded(text: str) -> str:

@@ -16,6 +16,7 @@ one before with a copy of itself added is a growing one: four in a row.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, takewhile
@@ -58,6 +59,8 @@ _QUERIES = frozenset(
 
 TELLING = 40
 """Characters of an outcome that is more than a word about success."""
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 _NOT_ASKING = (Kind.EDIT, Kind.NOTE, Kind.WAIT, Kind.MOVE, Kind.DELEGATE)
 
@@ -139,7 +142,7 @@ class SameOutcome(Plain):
         outcomes = (one.raw, other.raw)
         if outcomes in self._different:
             return False
-        if one.sameness(other) >= Sameness.ALIKE:
+        if one.sameness(other) >= Sameness.ALIKE or one.echoes_as(other):
             return True
         self._different.append(outcomes)
         return False
@@ -228,7 +231,9 @@ def _while(run: Sequence[Call], call: Call, same: Callable[[Call, Call], bool]) 
 def _steady(run: Sequence[Call]) -> list[Call]:
     """The end of ``run`` whose outcomes differ in volatile parts only."""
     at = len(run) - 1
-    while at > 0 and run[at].sameness(run[at - 1], Sameness.STEADY) >= Sameness.STEADY:
+    while at > 0 and (
+        run[at].sameness(run[at - 1], Sameness.STEADY) >= Sameness.STEADY or run[at].echoes_as(run[at - 1])
+    ):
         at -= 1
     return list(run[at:])
 
@@ -246,13 +251,13 @@ def _search_the_same(calls: Sequence[Call]) -> bool:
 
 def _says_nothing_new(calls: Sequence[Call]) -> bool:
     """The latest of ``calls`` put in other words what the ones before asked."""
-    return _hardly_new([one.shape.said | one.shape.numbers for one in calls]) or _hardly_new(
+    return _hardly_new([one.shape.said | one.named for one in calls]) or _hardly_new(
         [_parts(one) for one in calls]
     )
 
 
 def _hardly_new(told: Sequence[frozenset[str]]) -> bool:
-    common = frozenset.intersection(*told)
+    common = frozenset.intersection(*told[:-1])  # the latest may be about something else
     known: set[str] = set()
     shares: list[float] = []
     for words in (all_words - common for all_words in told):
@@ -266,8 +271,9 @@ def _hardly_new(told: Sequence[frozenset[str]]) -> bool:
 
 def _parts(call: Call) -> frozenset[str]:
     """The words of a call in small letters, those that are joined by a line one by one."""
-    said = (part for word in call.shape.said for part in word.casefold().split("_") if len(part) > 1)
-    return frozenset(said) | call.shape.numbers
+    words = (part for word in call.shape.said for part in _CAMEL.sub("_", word).casefold().split("_"))
+    said = (part for part in words if len(part) > 1)
+    return frozenset(said) | call.named
 
 
 def _may_grow(one: Call, later: Call) -> bool:

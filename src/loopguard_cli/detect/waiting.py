@@ -16,6 +16,7 @@ from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import Line
+from loopguard_cli.detect.outcomes import says_dead
 from loopguard_cli.detect.rule import Plain, Scene
 from loopguard_cli.detect.tools import Kind
 
@@ -27,6 +28,12 @@ HURRIED = 5.0
 
 POLLS_QUICK, POLLS_PACED, POLLS_SLOW = 10, 20, 60
 """Unchanged polls at such a pace before the agent is asked whether it makes sense."""
+
+POLLS_HOURS, HOUR = 16, 3_600.0
+"""Slow ones over more than an hour, if the answer does not say that something is under way."""
+
+SURE_DEAD, SURE_QUICK, SURE_HOURS = 5, 10, 8
+"""Polls after the first nudge before more is justified: of what is dead by its own answer, at such paces."""
 
 KEPT = 128
 
@@ -70,8 +77,12 @@ class PollUnchanged(Plain):
             del self._polls[0]
         mine = self._like(call)
         limit = _limit(mine)
-        hard = limit == POLLS_QUICK and len(mine) >= 2 * limit
-        if len(mine) < limit or _slows_down(mine) or (len(mine) % limit and not hard):
+        if limit == POLLS_SLOW and _for_hours(mine, line):
+            limit = POLLS_HOURS
+        if len(mine) < limit:
+            return
+        hard = len(mine) >= limit + _patience(limit, line)
+        if _slows_down(mine) or (len(mine) % limit and not hard):
             return
         yield self.scene.finding(
             "poll-unchanged",
@@ -112,6 +123,23 @@ class PollUnchanged(Plain):
 
 def _asks_the_same(poll: Call, call: Call) -> bool:
     return poll.tool == call.tool and poll.question == call.question
+
+
+def _for_hours(polls: list[Call], line: Line) -> bool:
+    """They have been going on for more than an hour, and nothing is said to be under way."""
+    waited = polls[-1].asked_at - polls[0].asked_at
+    return waited >= HOUR and len(polls) >= POLLS_HOURS and (line.last is None or not line.last.pending)
+
+
+def _patience(limit: int, line: Line) -> int:
+    """Polls after the first nudge before more is justified; at other paces, that is never."""
+    last = line.last
+    if limit != POLLS_SLOW and last is not None and not last.pending:
+        if limit == POLLS_HOURS:
+            return SURE_HOURS
+        if says_dead(last.output or ""):
+            return SURE_DEAD if limit == POLLS_QUICK else SURE_QUICK
+    return SURE_QUICK if limit == POLLS_QUICK else KEPT
 
 
 def _pause(polls: list[Call]) -> float:
