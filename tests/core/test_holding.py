@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loopguard_cli.core.effects import Effect
@@ -15,12 +15,12 @@ from loopguard_cli.core.events import (
     TextSnapshot,
     ToolAsked,
 )
-from loopguard_cli.core.holding import CLOSERS, ENDS, STRETCH, Held
+from loopguard_cli.core.holding import AT_ONCE, CLOSERS, ENDS, FINAL, LOOK_BACK, STRETCH, Held
 from loopguard_cli.core.hub import Hub
 from loopguard_cli.core.ids import CallId, MessageId, PartId, RequestId, SessionId
-from loopguard_cli.core.settings import GuardSettings, Mode
+from loopguard_cli.core.settings import GuardSettings, Mode, Preset
 from loopguard_cli.detect.panel import Panels
-from loopguard_cli.detect.sentences import FINAL
+from loopguard_cli.detect.sentences import Sentence, Splitter
 from loopguard_cli.study.replay import ABLE
 
 S = SessionId("s")
@@ -30,7 +30,7 @@ def delta(text: str, part: str = "p") -> TextDelta:
     return TextDelta(session=S, message=MessageId("m"), part=PartId(part), delta=text)
 
 
-def begun(text: str = "Well") -> Held:
+def begun(text: str = "Well then") -> Held:
     held = Held()
     held.go_to(delta(text))
     assert held.add(delta(text), 0, 0.0) is not None
@@ -63,10 +63,56 @@ def test_every_mark_that_ends_a_sentence_lets_text_pass() -> None:
 
 
 def test_what_may_complete_a_sentence_begun_to_end_passes() -> None:
-    for end in [".", "?", *(f"!{closer}" for closer in CLOSERS)]:
-        held = begun(f"Well{end}")
+    for end in [".", "?", *(f"!{closer}" for closer in CLOSERS if closer != "\\")]:
+        held = begun(f"Well then{end}")
         assert held.add(delta(" and"), 1, 0.0) is not None, end
-        assert held.add(delta(" so on"), 2, 0.0) is None, end
+        assert held.add(delta(" so"), 2, 0.0) is not None, "still within what is looked back to"
+        assert held.add(delta(" on"), 3, 0.0) is None, end
+
+
+def test_a_sentence_begun_to_end_is_known_when_its_part_goes_on_after_another() -> None:
+    held = begun("Well then!")
+    held.go_to(delta("", "other"))
+    held.add(delta("y", "other"), 1, 0.0)
+    held.go_to(delta(""))
+    for piece in "*) ":
+        assert held.add(delta(piece), 2, 0.0) is not None, piece
+
+
+def test_nothing_is_known_of_the_end_of_a_text_that_was_replaced() -> None:
+    held = begun("Well then")
+    held.replaced(TextSnapshot(session=S, message=MessageId("m"), part=PartId("p"), text="x" * 60))
+    held.go_to(delta(""))
+    for n in range(LOOK_BACK):
+        assert held.add(delta(")"), n, 0.0) is not None
+    assert 60 + LOOK_BACK > STRETCH
+    assert held.add(delta("x" * (STRETCH - LOOK_BACK + 2)), 8, 0.0) is None
+    assert held.add(delta("xx"), 9, 0.0) is not None
+
+
+class Reader(Splitter):
+    """Counts how often it looks at what it was fed, whatever comes of that."""
+
+    readings = 0
+
+    def _read(self, text: str, event: int, *, final: bool) -> list[Sentence]:
+        self.readings += 1
+        return super()._read(text, event, final=final)
+
+
+MARKS = AT_ONCE + ENDS + CLOSERS + "`~>|#-1ab \t\xa0"
+
+
+@given(st.lists(st.one_of(st.text(MARKS, max_size=9), st.sampled_from(["```", "\n~~~\n"])), max_size=30))
+@settings(deadline=None)
+def test_what_is_held_back_would_not_have_been_read_for_sentences(pieces: list[str]) -> None:
+    held, reader = Held(), Reader()
+    held.go_to(delta(""))
+    for n, piece in enumerate(pieces):
+        before = reader.readings
+        reader.feed(piece, n)
+        if held.add(delta(piece), n, 0.0) is None:
+            assert reader.readings == before
 
 
 def test_a_stretch_is_never_exceeded() -> None:
@@ -107,11 +153,21 @@ WORDS = [
     "让我",
     "。",
     "> ",
+    "| ",
+    "1. ",
+    "~~~",
+    ">>> ",
+    "e.g. ",
+    "!*",
+    "\u2026",
 ]
 EVENTS = st.one_of(
     st.tuples(st.just("text"), st.lists(st.sampled_from(WORDS), max_size=12).map("".join)),
     st.tuples(st.just("loop"), st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map("".join)),
-    st.tuples(st.sampled_from(["tool", "seen", "snapshot", "other", "tick"]), st.just("")),
+    st.tuples(
+        st.sampled_from(["tool", "seen", "snapshot", "more", "another", "other", "beside", "tick"]),
+        st.just(""),
+    ),
 )
 
 
@@ -140,9 +196,14 @@ def events(script: list[tuple[str, str]], size: int, channel: Channel) -> list[E
                 )
             case "seen":
                 made.append(SessionSeen(session=SessionId("another")))
-            case "snapshot":
+            case "snapshot" | "more" | "another":
+                whole = {"snapshot": whole, "more": f"{whole}Let me!)", "another": f"So. {whole}"}[kind]
                 made.append(
                     TextSnapshot(session=S, message=message, part=PartId("p"), channel=channel, text=whole)
+                )
+            case "beside":
+                made.append(
+                    TextDelta(session=S, message=message, part=PartId("q"), channel=channel, delta="and! ")
                 )
             case "other":
                 made.append(TextDelta(session=S, message=MessageId("x"), part=PartId("q"), delta="and "))
@@ -158,13 +219,20 @@ def said(hub: Hub, happening: list[Event | None]) -> list[list[Effect]]:
     ]
 
 
-@given(st.lists(EVENTS, max_size=8), st.integers(1, 20), st.sampled_from(list(Channel)))
+@given(
+    st.lists(EVENTS, max_size=8),
+    st.integers(1, 20),
+    st.sampled_from(list(Channel)),
+    st.sampled_from(list(Preset)),
+)
+@example([("text", "```"), ("loop", "Let me check it check it!) ")], 1, Channel.TEXT, Preset.BALANCED)
 @settings(deadline=None)
 def test_effects_are_the_same_at_every_event(
-    script: list[tuple[str, str]], size: int, channel: Channel
+    script: list[tuple[str, str]], size: int, channel: Channel, preset: Preset
 ) -> None:
     happening = events(script, size, channel)
-    hub = Hub(GuardSettings(mode=Mode.OBSERVE), capabilities=ABLE, panels=Panels())
-    plain = Hub(GuardSettings(mode=Mode.OBSERVE), capabilities=ABLE, panels=Panels())
+    chosen = GuardSettings(mode=Mode.OBSERVE, preset=preset)
+    hub = Hub(chosen, capabilities=ABLE, panels=Panels())
+    plain = Hub(chosen, capabilities=ABLE, panels=Panels())
     plain._held = Unheld()
     assert said(hub, happening) == said(plain, happening)

@@ -119,7 +119,7 @@ class Hub:
             return effects if whole is None else effects + self._read(whole, self._seq, now)
         effects = self._release()
         if isinstance(event, TextSnapshot):
-            self._held.go_to(None)
+            self._held.replaced(event)
         return effects + self._take(event, now)
 
     def _take(self, event: Event, now: float) -> list[Effect]:

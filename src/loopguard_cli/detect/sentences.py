@@ -18,20 +18,10 @@ from enum import Enum
 
 import msgspec
 
-from loopguard_cli.core.holding import CLOSERS, ENDS, MAX_CLOSERS
-
-# Complete at once: nothing that follows can take these back.
-# CJK, Devanagari, Arabic, Urdu, Ethiopic, Armenian, Myanmar, Khmer.
-FINAL = "\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4"
-# Complete only when white space follows, after at most a few closing marks.
-OPEN = ENDS
-_LOOK_BACK = MAX_CLOSERS + 1
+from loopguard_cli.core.holding import CLOSERS, ENDS, FINAL, LOOK_BACK, MAX_CLOSERS, READY
 
 _BOUNDARY = re.compile(
-    rf"[{OPEN}{FINAL}](?:(?<=[{FINAL}])|[{CLOSERS}]{{0,{MAX_CLOSERS}}}(?=\s))",
-)
-_READY = re.compile(
-    rf"[\n{OPEN}{FINAL}](?:(?<=[\n{FINAL}])|[{CLOSERS}]{{0,{MAX_CLOSERS}}}(?=\s))",
+    rf"[{ENDS}{FINAL}](?:(?<=[{FINAL}])|[{CLOSERS}]{{0,{MAX_CLOSERS}}}(?=\s))",
 )
 # Left over from the end of the sentence before.
 _LEADING = f" \t\r\f\v{FINAL}\u300d\u300f\u201d\u2019\uff09\u3011\u300b\u3009"
@@ -131,9 +121,9 @@ class Splitter:
                 return []
         else:
             seen = self._look_back + text
-            if _READY.search(seen) is None:
+            if READY.search(seen) is None:
                 self._held.append(text)
-                self._look_back = seen[-_LOOK_BACK:]
+                self._look_back = seen[-LOOK_BACK:]
                 return []
         if self._held:
             self._held.append(text)
@@ -196,7 +186,7 @@ class Splitter:
         self._base += at
         rest = text[at:]
         self._held = [rest] if rest else []
-        self._look_back = rest[-_LOOK_BACK:]
+        self._look_back = rest[-LOOK_BACK:]
         return found
 
     def _code_lines(self, text: str, at: int, event: int, found: list[Sentence], *, final: bool) -> int:

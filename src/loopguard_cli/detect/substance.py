@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from loopguard_cli.core.holding import CLOSERS
-from loopguard_cli.detect.sentences import FINAL, OPEN
+from loopguard_cli.core.holding import CLOSERS, ENDS, FINAL
 
 MIN_CHARS = 12
 MIN_WORDS = 3
@@ -23,7 +22,7 @@ _WORD = re.compile(
 _MARK = re.compile(r"[!-@\[-`{-~]")
 _INLINE = re.compile(r"`[^`]*`")
 _SYNTAX = re.compile(r"\w\(|[=!<>-][=>]|::")
-_TERMINATED = re.compile(rf"[{OPEN}{FINAL}][{CLOSERS}]*$")
+_TERMINATED = re.compile(rf"[{ENDS}{FINAL}][{CLOSERS}]*$")
 # Sentences may name files and addresses; lines that end without a terminator are code sooner.
 _FEW_MARKS = 3
 _MOST_MARKS = {True: 0.35, False: 0.2}
