@@ -394,3 +394,31 @@ def test_goals_of_an_old_session_can_wait_for_the_next_one() -> None:
     again.idle(SessionId("next"))
     assert again.goal(SessionId("next")).objective == "repair the build"
     assert again.goal(SessionId("next")).active
+
+
+def test_an_agent_that_says_it_is_idle_before_it_is_is_asked_again() -> None:
+    """A one-shot agent exits next, and no event of it would wake the goal any more."""
+    shell = started()
+    shell.reply("m2")
+    shell.feed(ev.StatusChanged(session=S, status=ev.Status.IDLE))  # but when asked it is busy
+    before = len(shell.of(fx.Prompt))
+    shell.status = ev.Status.IDLE
+    due = shell.goals.deadline()
+    assert due is not None
+    shell.now = due
+    shell.perform(shell.goals.tick(shell.now))
+    assert len(shell.of(fx.Prompt)) == before + 1
+
+
+def test_an_agent_that_stays_busy_is_left_alone_after_a_while() -> None:
+    shell = started()
+    shell.reply("m2")
+    shell.feed(ev.StatusChanged(session=S, status=ev.Status.IDLE))
+    before, began = len(shell.of(fx.Prompt)), shell.now
+    while (due := shell.goals.deadline()) is not None:
+        shell.now = due
+        shell.perform(shell.goals.tick(due))
+    assert shell.now - began == 10
+    assert len(shell.of(fx.Prompt)) == before
+    shell.idle()
+    assert len(shell.of(fx.Prompt)) == before + 1

@@ -37,7 +37,7 @@ class Step:
     def __init__(self, goal: Goal, stage: str, *, starting: bool = False) -> None:
         self.goal, self.run = goal.id, goal.run
         self.stage = stage
-        """reading, waiting, claiming or sending."""
+        """reading, again (reading, once it may be idle), waiting, claiming or sending."""
         self.starting = starting
         """The prompt puts a goal into force; it is no continuation yet."""
         self.wake: float | None = None

@@ -31,6 +31,10 @@ Then = Callable[[SessionRead, float], None]
 NO_REFUSAL = Refusal()
 ANSWER_WITHIN = 30.0
 """Seconds in which an agent must say how its session stands."""
+AGAIN = 0.25
+"""Seconds until an agent is asked again that told of its idleness and then, when asked, was not idle yet."""
+TRIES = 40
+"""How often it is asked again before the session is left alone: for ten seconds, as after an abort."""
 
 
 class Driver:
@@ -47,6 +51,8 @@ class Driver:
         ``starting``: a goal came into force just now. ``refusal``: a check refuted the newest claim.
         """
         desk, goal = self._desk, self._desk.focused
+        if desk.step is not None and desk.step.stage == "again":
+            desk.drop()
         if goal is None or desk.held or desk.step is not None or goal.id in desk.proving:
             return
         if not goal.active:
@@ -68,7 +74,7 @@ class Driver:
 
     # --- reading -----------------------------------------------------------------------------
 
-    def _read(self, step: Step, now: float, then: Then) -> None:
+    def _read(self, step: Step, now: float, then: Then, tries: int = TRIES) -> None:
         desk = self._desk
         effect = desk.mint.effect()
 
@@ -79,6 +85,10 @@ class Driver:
             if not isinstance(event, SessionRead) or not event.ok:
                 error = event.error if isinstance(event, SessionRead | EffectSettled) else ""
                 self._sender.failed(step, f"the session could not be read: {error}", at)
+            elif event.status is not Status.IDLE and desk.status is Status.IDLE and tries:
+                # It said that it is idle before it was: nothing else may follow that would wake us.
+                step.stage, step.wake = "again", at + AGAIN
+                step.resume = lambda later: self._read(step, later, then, tries - 1)
             elif event.status is not Status.IDLE:
                 desk.drop()
             else:

@@ -237,7 +237,7 @@ class GoalSession:
             if desk.active is not None:
                 desk.bar(event.message)
             desk.stop(StopReason.USER_INTERVENTION, now)
-        elif desk.step is not None and desk.step.stage == "waiting":
+        elif desk.step is not None and desk.step.stage in ("waiting", "again"):
             desk.drop()
 
     def _runs_under(self, agent: str, model: str, variant: str) -> None:
