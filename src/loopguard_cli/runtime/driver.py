@@ -248,8 +248,10 @@ class Run:
         child = process.child
         if self._channels.console is not None:
             self._notices.write = self._channels.console.say
-        for remark in launch.remarks:
-            self._notices.remark(remark)
+        # Whoever runs any program on a terminal of ours sees that program's bytes and no others.
+        remark = self._notices.say if launch.streams is Streams.TERMINAL else self._notices.remark
+        for text in launch.remarks:
+            remark(text)
         process.begin()
         self._watchers.watch(process, launch)
         child.poll()
