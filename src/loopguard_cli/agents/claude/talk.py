@@ -12,7 +12,7 @@ from loopguard_cli.agents.claude.pushing import Pushing
 from loopguard_cli.agents.claude.replies import Replies
 from loopguard_cli.agents.claude.steered import Part
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.agents.settling import settled
+from loopguard_cli.agents.settling import settled, stands
 from loopguard_cli.core.effects import Abort, Prompt, Purpose, ReadSession
 from loopguard_cli.core.events import (
     AgentError,
@@ -158,14 +158,12 @@ class Talk:
 
     def read(self, effect: ReadSession) -> SessionRead:
         state = self._of(effect.session)
-        return SessionRead(
-            session=effect.session,
-            effect=effect.effect,
-            ok=True,
-            status=Status.BUSY if state.busy else Status.IDLE,
-            newest_assistant=self._replies.newest(effect.session),
-            newest_user=state.newest,
-            newest_user_origin=state.origin,
+        return stands(
+            effect,
+            busy=state.busy,
+            assistant=self._replies.newest(effect.session),
+            user=state.newest,
+            origin=state.origin,
         )
 
     # --- inside ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.claude.control import Control, user
 from loopguard_cli.agents.claude.replies import Replies
 from loopguard_cli.agents.claude.steered import Part
-from loopguard_cli.agents.settling import settled
+from loopguard_cli.agents.settling import settled, stands
 from loopguard_cli.core.effects import Abort, Prompt, Purpose, ReadSession
 from loopguard_cli.core.events import (
     AgentError,
@@ -195,14 +195,12 @@ class Turns:
             yield from self.send(effect.text, Origin.LOOPGUARD, effect.effect)
 
     def read(self, effect: ReadSession) -> SessionRead:
-        return SessionRead(
-            session=effect.session,
-            effect=effect.effect,
-            ok=True,
-            status=Status.BUSY if self.busy else Status.IDLE,
-            newest_assistant=self._replies.newest(effect.session),
-            newest_user=self._replies.answers(effect.session),
-            newest_user_origin=self._origin,
+        return stands(
+            effect,
+            busy=self.busy,
+            assistant=self._replies.newest(effect.session),
+            user=self._replies.answers(effect.session),
+            origin=self._origin,
         )
 
     def _not_interrupted(self, error: str) -> Iterator[Part]:

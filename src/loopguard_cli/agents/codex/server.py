@@ -20,7 +20,7 @@ from loopguard_cli.agents.codex.options import Options
 from loopguard_cli.agents.codex.protocol import Hooks, Turn, TurnOf, read
 from loopguard_cli.agents.codex.thread import INTERRUPTED, Thread
 from loopguard_cli.agents.codex.tools import Tools
-from loopguard_cli.agents.settling import settled
+from loopguard_cli.agents.settling import settled, stands
 from loopguard_cli.agents.unbridged import Unbridged
 from loopguard_cli.core.effects import (
     Abort,
@@ -172,14 +172,12 @@ class Server(Listener, Unbridged):
 
     def _read(self, effect: ReadSession) -> SessionRead:
         thread = self._thread(effect.session)
-        return SessionRead(
-            session=effect.session,
-            effect=effect.effect,
-            ok=True,
-            status=Status.BUSY if self._busy(thread.session) else Status.IDLE,
-            newest_assistant=thread.newest,
-            newest_user=thread.user,
-            newest_user_origin=thread.origin,
+        return stands(
+            effect,
+            busy=self._busy(thread.session),
+            assistant=thread.newest,
+            user=thread.user,
+            origin=thread.origin,
         )
 
     def _busy(self, session: SessionId) -> bool:

@@ -14,7 +14,7 @@ from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.copilot.speech import Kind, Said
 from loopguard_cli.agents.gemini.calls import OpenCalls
 from loopguard_cli.agents.memory import Recent
-from loopguard_cli.agents.settling import settled
+from loopguard_cli.agents.settling import settled, stands
 from loopguard_cli.core.effects import Abort, Prompt, Purpose, ReadSession
 from loopguard_cli.core.events import (
     AgentError,
@@ -156,15 +156,7 @@ class Turns:
 
     def read(self, effect: ReadSession) -> SessionRead:
         state = self._of(effect.session)
-        return SessionRead(
-            session=effect.session,
-            effect=effect.effect,
-            ok=True,
-            status=Status.BUSY if state.busy else Status.IDLE,
-            newest_assistant=state.reply,
-            newest_user=state.answers,
-            newest_user_origin=state.origin,
-        )
+        return stands(effect, busy=state.busy, assistant=state.reply, user=state.answers, origin=state.origin)
 
     # --- inside ------------------------------------------------------------------------------
 

@@ -15,10 +15,10 @@ from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.gemini.calls import OpenCalls
 from loopguard_cli.agents.gemini.composer import Composer
 from loopguard_cli.agents.memory import Recent
+from loopguard_cli.agents.settling import settled, stands
 from loopguard_cli.core.effects import Abort, Prompt, Purpose, ReadSession
 from loopguard_cli.core.events import (
     AgentError,
-    EffectSettled,
     Event,
     Origin,
     ReplyFinished,
@@ -237,15 +237,7 @@ class Turns:
 
     def read(self, effect: ReadSession) -> SessionRead:
         state = self._of(effect.session)
-        return SessionRead(
-            session=effect.session,
-            effect=effect.effect,
-            ok=True,
-            status=Status.BUSY if state.busy else Status.IDLE,
-            newest_assistant=state.reply,
-            newest_user=state.answers,
-            newest_user_origin=state.origin,
-        )
+        return stands(effect, busy=state.busy, assistant=state.reply, user=state.answers, origin=state.origin)
 
     # --- inside ------------------------------------------------------------------------------
 
@@ -284,10 +276,6 @@ class Turns:
         if state is None:
             state = self._sessions[session] = _Session()
         return state
-
-
-def settled(effect: Abort | Prompt, error: str = "") -> EffectSettled:
-    return EffectSettled(session=effect.session, effect=effect.effect, ok=not error, error=error)
 
 
 def _candidates(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
