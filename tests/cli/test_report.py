@@ -11,7 +11,10 @@ from tests.report.reading import Page
 
 from loopguard_cli.cli.commands import report
 from loopguard_cli.cli.render.recorded import report_of_run
+from loopguard_cli.core.ids import SessionId
 from loopguard_cli.errors import InputError, UsageError
+from loopguard_cli.goal.records import Continued, pack
+from loopguard_cli.goal.records import Kind as GoalEvent
 from loopguard_cli.report import MARK, Kind
 from loopguard_cli.store.lines import Entry
 from loopguard_cli.store.reading import read_ledger
@@ -51,6 +54,16 @@ def test_a_run_is_told_from_the_ledger(project: Path) -> None:
     assert {Kind.CALL, Kind.BLOCK, Kind.ALARM, Kind.ABORT, Kind.CONTINUATION} <= set(kinds)
     first, second, *_ = [i for turn in told.turns for i in turn.items if i.kind is Kind.CALL]
     assert (first.ok, first.seconds, second.ok) == (True, 0.5, False)
+
+
+def test_what_was_continued_for_a_goal_is_no_recovery_and_begins_a_turn(project: Path) -> None:
+    started = pack(SessionId(""), "g1", GoalEvent.CONTINUED, Continued(at=1020.0, counted=False))
+    record(project, *LOOPED, GOAL, started, GOAL_WENT_ON, GOAL_WENT_ON, ENDED)
+    entries = [one for one in read_ledger(project / ".loopguard") if isinstance(one, Entry)]
+    told = report_of_run(entries, "aaaa1111")
+    # As its budget counts them: the prompt that starts a goal continues nothing yet.
+    assert (told.continued, told.pursued) == (1, 2)
+    assert [turn.who for turn in told.turns] == ["person", "loopguard", *["loopguard"] * 3]
 
 
 def test_goals_are_shown_against_their_budgets(project: Path) -> None:

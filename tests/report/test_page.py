@@ -166,11 +166,43 @@ def test_a_session_without_a_loop_says_so() -> None:
     assert "Goals" not in page.text
 
 
+def an_alarm(number: int, action: str) -> Alarm:
+    return Alarm(number=number, rule="r", action=action, time=START, event=number, explanation="")
+
+
 def test_hints_are_not_counted_as_loops() -> None:
-    hint = Alarm(number=1, rule="same-outcome", action="nudge", time=START, event=1, explanation="")
-    shown = Page(render(a_report(alarms=[hint]))).text
+    shown = Page(render(a_report(alarms=[an_alarm(1, "nudge")]))).text
     assert "0loops found" in shown
-    assert "1hints" in shown
+    assert "1hint" in shown
+    assert "1hints" not in shown
+
+
+def test_each_kind_of_alarm_is_called_what_it_is_and_counted_by_itself() -> None:
+    actions = ["block", "nudge", "abort", "warn", "nudge"]
+    alarms = [an_alarm(number, action) for number, action in enumerate(actions, 1)]
+    items = [
+        Item(event=n, time=START + n, kind=Kind.CALL, title="read", alarm=n)
+        for n in range(1, len(alarms) + 1)
+    ]
+    turn = Turn(number=1, time=START, ended=START + 9, who="person", items=items)
+    text = render(a_report(alarms=alarms, turns=[turn]))
+    assert re.findall(r'id="alarm-(\d)"><h3><b>([^<]*)</b>', text) == [
+        ("1", "Loop 1"), ("2", "Hint 1"), ("3", "Loop 2"), ("4", "Warning 1"), ("5", "Hint 2"),
+    ]  # fmt: skip
+    # What leads to them, in the timeline and on the curve, calls them the same.
+    why = re.findall(r'class="why" href="#alarm-(\d)">([^<]*)<', text)
+    assert why == [("1", "loop 1"), ("2", "hint 1"), ("3", "loop 2"), ("4", "warning 1"), ("5", "hint 2")]
+    assert re.findall(r'<circle class="(\w+)"[^>]*/><title>[\d:]+ (\w+ \d)', text)[:3] == [
+        ("alarm", "loop 1"), ("nudge", "hint 1"), ("alarm", "loop 2"),
+    ]  # fmt: skip
+    assert "Loops and hints and warnings, and why" in Page(text).text
+
+
+def test_going_on_after_a_loop_and_for_a_goal_are_told_apart() -> None:
+    shown = Page(render(a_report(continued=2, pursued=31))).text
+    assert "2continued after a loop" in shown
+    assert "31continued for a goal" in shown
+    assert "for a goal" not in Page(render(a_report(continued=2))).text
 
 
 def test_a_session_that_ran_without_us_is_told_as_what_would_have_been() -> None:

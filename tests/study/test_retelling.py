@@ -23,6 +23,9 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.ids import CallId, MessageId, PartId, SessionId
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.errors import InputError
+from loopguard_cli.goal.model import Goal
+from loopguard_cli.goal.prompts import continuation
+from loopguard_cli.goal.settings import GoalSettings
 from loopguard_cli.report import Kind, Report, render
 from loopguard_cli.store.redaction import Redactor
 from loopguard_cli.study import retelling
@@ -69,8 +72,17 @@ def test_turns_begin_with_messages_and_calls_know_how_they_ended() -> None:
     assert second.items[1].ok is False
     assert "exit status 2" in second.items[1].detail
     assert "3rd time" in second.items[1].detail
-    assert (report.calls, report.continued) == (3, 1)
+    assert (report.calls, report.continued, report.pursued) == (3, 1, 0)
     assert (report.started, report.ended) == (START, START + 7)
+
+
+def test_a_prompt_that_drives_a_goal_is_no_recovery() -> None:
+    goal = Goal(id="g", run=1, objective="tests pass")
+    prompt = continuation(goal, GoalSettings(), 0.0)
+    report = retold(spoke(), spoke(Origin.LOOPGUARD, prompt), *calls(1), spoke(Origin.LOOPGUARD, "Go on."))
+    assert (report.continued, report.pursued) == (1, 1)
+    told = [item.title for turn in report.turns for item in turn.items if item.kind is Kind.CONTINUATION]
+    assert told == ["told to go on with the goal", "told to go on after a loop"]
 
 
 def test_what_our_gate_refused_is_a_block() -> None:

@@ -102,6 +102,11 @@ def handoff(goal: Goal, now: float) -> str:
     return _framed("goal_handoff", lines)
 
 
+def continues_goal(prompt: str) -> bool:
+    """Whether ``prompt`` is a `continuation`."""
+    return prompt.lstrip().startswith("<goal_continuation>")
+
+
 def standing(goal: Goal | None) -> str:
     """The text that stays in the system prompt. Empty without a goal."""
     if goal is None:

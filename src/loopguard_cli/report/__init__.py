@@ -6,7 +6,7 @@ only filters), in light and dark, on paper, and read aloud.
 
 from __future__ import annotations
 
-from loopguard_cli.report.model import Alarm, Budget, Curve, Goal, Item, Kind, Report, Turn
+from loopguard_cli.report.model import HINTS, Alarm, Budget, Curve, Goal, Item, Kind, Report, Turn
 from loopguard_cli.report.page import MARK, render
 
-__all__ = ["MARK", "Alarm", "Budget", "Curve", "Goal", "Item", "Kind", "Report", "Turn", "render"]
+__all__ = ["HINTS", "MARK", "Alarm", "Budget", "Curve", "Goal", "Item", "Kind", "Report", "Turn", "render"]

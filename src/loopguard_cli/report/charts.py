@@ -7,8 +7,9 @@ from itertools import pairwise
 from math import floor, log10
 from typing import TypeVar
 
-from loopguard_cli.report.model import Curve, Item, Kind, Report
-from loopguard_cli.report.texts import amount, clock, duration, hour, html, money, offset, short
+from loopguard_cli.core.measures import money
+from loopguard_cli.report.model import HINTS, Curve, Item, Kind, Report, names
+from loopguard_cli.report.texts import amount, clock, duration, hour, html, offset, short
 
 T = TypeVar("T")
 
@@ -147,12 +148,14 @@ def curve(curve: Curve, report: Report, limits: Sequence[tuple[str, float]] = ()
             f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(limit)}" y2="{y(limit)}"/>'
             f'<text class="limit" x="{WIDTH - RIGHT}" y="{y(limit) - 4}">{html(name)}</text>'
         )
+    named = names(report.alarms)
     for alarm in report.alarms:
         x, at = scale.x(alarm.time), y(_value_at(curve.points, alarm.time))
-        said = f"{clock(alarm.time)} loop {alarm.number}: {html(alarm.rule)}"
+        said = f"{clock(alarm.time)} {named[alarm.number]}: {html(alarm.rule)}"
+        kind = Kind.NUDGE if alarm.action in HINTS else Kind.ALARM
         parts.append(
             f'<a href="#alarm-{alarm.number}" aria-label="{said}">'
-            f'<circle class="alarm" cx="{x}" cy="{at}" r="5"/><title>{said}</title></a>'
+            f'<circle class="{kind}" cx="{x}" cy="{at}" r="5"/><title>{said}</title></a>'
         )
     return _svg("curve", height, f"{curve.name} over time, in the end {amount(last, curve.unit)}", parts)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -26,6 +28,10 @@ class Kind(StrEnum):
 
 MARKED = frozenset([Kind.ALARM, Kind.BLOCK, Kind.ABORT, Kind.CONTINUATION, Kind.NUDGE, Kind.ERROR, Kind.GOAL])
 """Kinds a reader looks for."""
+
+
+HINTS = frozenset(["nudge", "warn"])
+"""Actions (`Alarm.action`) that stop nothing."""
 
 
 class Item(msgspec.Struct, kw_only=True):
@@ -63,7 +69,7 @@ class Turn(msgspec.Struct, kw_only=True):
 
 
 class Alarm(msgspec.Struct, kw_only=True):
-    """A loop, why it was one, and what was done."""
+    """A loop, or what may become one: why, and what was done."""
 
     number: int
     rule: str
@@ -138,6 +144,9 @@ class Report(msgspec.Struct, kw_only=True):
     blocked: int = 0
     aborted: int = 0
     continued: int = 0
+    """Times that the agent was told to go on after a loop."""
+    pursued: int = 0
+    """Times that it was told to go on with a goal."""
     goals: list[Goal] = []
     curves: list[Curve] = []
     turns: list[Turn] = []
@@ -145,3 +154,14 @@ class Report(msgspec.Struct, kw_only=True):
     """Items beyond what a page can hold."""
     notes: list[str] = []
     """What a reader has to know about the source."""
+
+
+def names(alarms: Iterable[Alarm]) -> dict[int, str]:
+    """What a reader calls each alarm, by its number: those of one kind are counted by themselves."""
+    counts: Counter[str] = Counter()
+    named = {}
+    for alarm in alarms:
+        kind = {"nudge": "hint", "warn": "warning"}.get(alarm.action, "loop")
+        counts[kind] += 1
+        named[alarm.number] = f"{kind} {counts[kind]}"
+    return named

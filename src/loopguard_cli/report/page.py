@@ -8,9 +8,10 @@ from importlib.resources import files
 from string import Template
 
 from loopguard_cli import __version__
+from loopguard_cli.core.measures import money, plural
 from loopguard_cli.report import charts
-from loopguard_cli.report.model import MARKED, Alarm, Budget, Curve, Goal, Report
-from loopguard_cli.report.texts import amount, clock, counted, date, duration, html, money, number
+from loopguard_cli.report.model import HINTS, MARKED, Alarm, Budget, Curve, Goal, Report, names
+from loopguard_cli.report.texts import amount, clock, counted, date, duration, html, number
 from loopguard_cli.report.timeline import timeline
 
 MARK = "<!doctype html><!-- loopguard report -->"
@@ -19,10 +20,6 @@ MARK = "<!doctype html><!-- loopguard report -->"
 
 UNDATED = 1e8
 """Unix times below are no dates: a trace that only knows how much time passed."""
-
-
-HINTS = frozenset({"nudge", "warn"})
-"""Actions that stop nothing."""
 
 
 def render(report: Report) -> str:
@@ -91,13 +88,18 @@ def _tiles(report: Report) -> str:
     would = "would be " if report.hypothetical else ""
     loops = sum(alarm.action not in HINTS for alarm in report.alarms)
     hints = len(report.alarms) - loops
+    done = []
+    if not report.hypothetical:
+        done = [("continued after a loop", number(report.continued), "")]
+    if report.pursued:
+        done.append(("continued for a goal", number(report.pursued), ""))
     tiles = [
-        ("loops found", number(loops), "bad" if loops else "good"),
-        *([("hints", number(hints), "")] if hints else []),
-        (f"calls {would}blocked", number(report.blocked), ""),
-        (f"turns {would}cut off", number(report.aborted), ""),
-        *([("continued", number(report.continued), "")] if not report.hypothetical else []),
-        ("tool calls", number(report.calls), ""),
+        (f"{plural(loops, 'loop')} found", number(loops), "bad" if loops else "good"),
+        *([(plural(hints, "hint"), number(hints), "")] if hints else []),
+        (f"{plural(report.blocked, 'call')} {would}blocked", number(report.blocked), ""),
+        (f"{plural(report.aborted, 'turn')} {would}cut off", number(report.aborted), ""),
+        *done,
+        (plural(report.calls, "tool call"), number(report.calls), ""),
         *([("tokens", number(report.tokens), "")] if report.tokens else []),
         *([("cost", money(report.cost), "")] if report.cost is not None else []),
     ]
@@ -113,6 +115,7 @@ def _legend() -> str:
         ("call failed", "failed"),
         ("text", "text"),
         ("alarm", "loop"),
+        ("nudge", "hint"),
         ("block", "blocked"),
         ("abort", "cut off"),
         ("continuation", "continued"),
@@ -126,11 +129,14 @@ def _alarms(report: Report) -> str:
     if not report.alarms:
         return _section("Loops", "loops", '<p class="empty">No loop was found.</p>')
     there = {item.event for turn in report.turns for item in turn.items if item.kind not in MARKED}
-    cards = (_alarm(alarm, report, there) for alarm in report.alarms)
-    return _section("Loops, and why", "loops", "".join(cards))
+    named = names(report.alarms)
+    kinds = [kind for kind in ("loop", "hint", "warning") if any(kind in name for name in named.values())]
+    title = f"{' and '.join(f'{kind}s' for kind in kinds).capitalize()}, and why"
+    cards = (_alarm(alarm, named[alarm.number], report, there) for alarm in report.alarms)
+    return _section(title, "loops", "".join(cards))
 
 
-def _alarm(alarm: Alarm, report: Report, there: set[int]) -> str:
+def _alarm(alarm: Alarm, name: str, report: Report, there: set[int]) -> str:
     """``there``: events that have a line of their own on the page."""
     would = "would have been " if report.hypothetical else ""
     done = {
@@ -144,7 +150,7 @@ def _alarm(alarm: Alarm, report: Report, there: set[int]) -> str:
     note = f"<p>{html(alarm.note)}</p>" if alarm.note else ""
     return (
         f'<article class="card {html(alarm.action)}" id="alarm-{alarm.number}"><h3>'
-        f"<b>Loop {alarm.number}</b> <code>{html(alarm.rule)}</code> "
+        f"<b>{name.capitalize()}</b> <code>{html(alarm.rule)}</code> "
         f'<span class="done">{html(done)}</span><small>{clock(alarm.time)}</small></h3>'
         f"<p>{html(alarm.explanation)}{again}</p>{note}{_evidence(alarm, there)}{_facts(alarm)}</article>"
     )

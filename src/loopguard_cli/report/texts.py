@@ -5,13 +5,23 @@ from __future__ import annotations
 import time
 from html import escape
 
-_UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+from loopguard_cli.core import measures
+from loopguard_cli.core.measures import money
 
 THIN_SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
 def number(value: float) -> str:
-    return f"{value:,.0f}".replace(",", THIN_SPACE)
+    return measures.number(value, THIN_SPACE)
+
+
+def counted(count: float, word: str) -> str:
+    return measures.counted(count, word, THIN_SPACE)
+
+
+def duration(seconds: float) -> str:
+    """As everywhere, but with tenths below ten seconds."""
+    return f"{seconds:.1f} s" if 0 < seconds < 10 else measures.duration(seconds)
 
 
 def short(value: float) -> str:
@@ -22,25 +32,6 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def money(value: float) -> str:
-    return f"${value:,.2f}" if value >= 0.01 or not value else f"${value:.4f}"
-
-
-def duration(seconds: float) -> str:
-    """In the two greatest units; tenths below ten seconds."""
-    if 0 < seconds < 10:
-        return f"{seconds:.1f} s"
-    rest = max(0, round(seconds))
-    parts: list[str] = []
-    for unit, size in _UNITS:
-        count, rest = divmod(rest, size)
-        if count or (unit == "s" and not parts):
-            parts.append(f"{count} {unit}")
-        elif parts:
-            break
-    return " ".join(parts[:2])
-
-
 def amount(value: float, unit: str) -> str:
     """A value in its unit (see `model.Budget.unit`)."""
     if unit == "$":
@@ -48,10 +39,6 @@ def amount(value: float, unit: str) -> str:
     if unit == "s":
         return duration(value)
     return f"{number(value)} {unit}".rstrip()
-
-
-def counted(count: float, word: str) -> str:
-    return f"{number(count)} {word}{'' if count == 1 else 's'}"
 
 
 def date(then: float) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from loopguard_cli.report.model import MARKED, Item, Kind, Report, Turn
+from loopguard_cli.report.model import MARKED, Item, Kind, Report, Turn, names
 from loopguard_cli.report.texts import clock, counted, duration, html
 
 FOLD_FROM = 12
@@ -37,13 +37,12 @@ WHO = {
 
 def timeline(report: Report) -> str:
     many = len(report.sessions) > 1
-    names = {session: number for number, session in enumerate(report.sessions, 1)}
-    return "\n".join(
-        _turn(turn, names[turn.session] if many and turn.session in names else 0) for turn in report.turns
-    )
+    sessions = {session: number for number, session in enumerate(report.sessions, 1)} if many else {}
+    named = names(report.alarms)
+    return "\n".join(_turn(turn, sessions.get(turn.session, 0), named) for turn in report.turns)
 
 
-def _turn(turn: Turn, session: int) -> str:
+def _turn(turn: Turn, session: int, named: Mapping[int, str]) -> str:
     marked = sum(item.kind in MARKED for item in turn.items)
     calls = sum(item.kind is Kind.CALL for item in turn.items)
     facts = [clock(turn.time), duration(turn.ended - turn.time), counted(calls, "call")]
@@ -55,17 +54,17 @@ def _turn(turn: Turn, session: int) -> str:
         f'<section class="turn {turn.who or "none"}" aria-labelledby="turn-{turn.number}">'
         f'<h3 id="turn-{turn.number}">{WHO.get(turn.who, html(turn.who))}{flag}'
         f"<small>{' · '.join(facts)}</small></h3>{text}"
-        f"<ol>{''.join(_items(turn.items))}</ol></section>"
+        f"<ol>{''.join(_items(turn.items, named))}</ol></section>"
     )
 
 
-def _items(items: Sequence[Item]) -> Iterator[str]:
+def _items(items: Sequence[Item], named: Mapping[int, str]) -> Iterator[str]:
     plain: list[Item] = []
     for item in items:
         if item.kind in MARKED or item.alarm:
             yield from _stretch(plain, last=False)
             plain = []
-            yield _item(item)
+            yield _item(item, named.get(item.alarm, ""))
         else:
             plain.append(item)
     yield from _stretch(plain, last=True)
@@ -91,7 +90,8 @@ def _stretch(items: Sequence[Item], *, last: bool) -> Iterator[str]:
     yield from map(_item, items[end:])
 
 
-def _item(item: Item) -> str:
+def _item(item: Item, alarm: str = "") -> str:
+    """``alarm``: what the one is called that it set off or proves."""
     facts = []
     if item.seconds is not None and item.seconds >= 0.05:
         facts.append(duration(item.seconds))
@@ -99,14 +99,14 @@ def _item(item: Item) -> str:
         facts.insert(0, {True: "ok", False: "failed", None: "no result"}[item.ok])
         facts.append(item.detail)
     failed = " failed" if item.ok is False else ""
-    alarm = f' <a class="why" href="#alarm-{item.alarm}">loop {item.alarm}</a>' if item.alarm else ""
+    why = f' <a class="why" href="#alarm-{item.alarm}">{alarm}</a>' if alarm else ""
     detail = f"<p>{html(item.detail)}</p>" if item.detail and item.kind is not Kind.CALL else ""
     place = "" if item.kind in MARKED or item.event < 0 else f' id="event-{item.event}"'
     small = f"<small>{html(', '.join(filter(None, facts)))}</small>" if facts else ""
     return (
         f'<li class="{item.kind}{failed}"{place}><time>{clock(item.time)}</time>'
         f'<b aria-hidden="true">{SYMBOLS[item.kind]}</b><div><span class="kind">{item.kind}</span> '
-        f'<span class="title">{html(item.title)}</span>{alarm}'
+        f'<span class="title">{html(item.title)}</span>{why}'
         f"{small}{detail}{_content(item.content)}</div></li>"
     )
 

@@ -32,7 +32,8 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.ids import NO_SESSION, SessionId
 from loopguard_cli.core.session import Usage
 from loopguard_cli.detect.keys import call_key
-from loopguard_cli.report import Alarm, Curve, Item, Kind, Report, Turn
+from loopguard_cli.goal.prompts import continues_goal
+from loopguard_cli.report import HINTS, Alarm, Curve, Item, Kind, Report, Turn
 from loopguard_cli.report.model import MARKED
 from loopguard_cli.store.redaction import Redactor
 from loopguard_cli.study.replay import Found
@@ -140,8 +141,11 @@ class Retelling:
             return
         self._open(time, event.session, event.origin.value, self._shown(event.text))
         if event.origin is Origin.LOOPGUARD:
-            self._report.continued += 1
-            self._add(index, time, event, Kind.CONTINUATION, "told to go on")
+            pursuit = continues_goal(event.text)
+            self._report.pursued += pursuit
+            self._report.continued += not pursuit
+            title = "told to go on with the goal" if pursuit else "told to go on after a loop"
+            self._add(index, time, event, Kind.CONTINUATION, title)
 
     def _called(self, index: int, time: float, event: ToolAsked | ToolStarted) -> None:
         if event.call in self._calls:
@@ -233,7 +237,7 @@ class Retelling:
         item = Item(
             event=found.event,
             time=time,
-            kind=Kind.NUDGE if found.action in ("nudge", "warn") else Kind.ALARM,
+            kind=Kind.NUDGE if found.action in HINTS else Kind.ALARM,
             title=found.rule,
             detail=found.explanation,
             session=session,

@@ -26,16 +26,16 @@ from loopguard_cli.core.records import (
 from loopguard_cli.core.settings import Locale
 from loopguard_cli.core.wording import explain
 from loopguard_cli.goal.evolve import fold
-from loopguard_cli.goal.records import BOOKKEEPING
+from loopguard_cli.goal.records import BOOKKEEPING, Continued, unpack
+from loopguard_cli.goal.records import Kind as GoalEvent
 from loopguard_cli.goal.settings import GoalSettings
 from loopguard_cli.goal.status import goal_data, result_data
 from loopguard_cli.history import NAMES
-from loopguard_cli.report import Alarm, Budget, Curve, Goal, Item, Kind, Report, Turn
+from loopguard_cli.report import HINTS, Alarm, Budget, Curve, Goal, Item, Kind, Report, Turn
 from loopguard_cli.store.lines import Entry
 from loopguard_cli.store.summary import REFUSED
 
 _STEPS = {"abort": Kind.ABORT, "continue": Kind.CONTINUATION}
-_HINTS = frozenset({"nudge", "warn"})
 _BUDGETS = {
     "turns": ("continuations", ""),
     "seconds": ("working time", "s"),
@@ -120,6 +120,8 @@ class _Run:
                 report.cost = (report.cost or 0.0) + record.cost if record.cost else report.cost
                 self._tokens.points.append((time, float(report.tokens)))
                 self._cost.points += [(time, report.cost)] if report.cost else []
+            case GoalRecord(event=GoalEvent.CONTINUED):
+                self._pursue(time, record)
             case GoalRecord() if record.event not in BOOKKEEPING:
                 self._item(time, record, Kind.GOAL)
             case Fault():
@@ -184,8 +186,14 @@ class _Run:
         for item in turn.items if turn else ():
             if item.event in record.events:
                 item.alarm = item.alarm or alarm.number
-        kind = Kind.NUDGE if record.verdict in _HINTS else Kind.ALARM
+        kind = Kind.NUDGE if record.verdict in HINTS else Kind.ALARM
         self._item(time, record, kind, title=record.rule, detail=said, alarm=alarm.number)
+
+    def _pursue(self, time: float, record: GoalRecord) -> None:
+        _, payload = unpack(record)
+        self._report.pursued += isinstance(payload, Continued) and payload.counted
+        self._begin(time, record.session, "loopguard")
+        self._item(time, record, Kind.CONTINUATION)
 
     def _step(self, time: float, record: RecoveryStep) -> None:
         kind = _STEPS.get(record.step, Kind.NOTE) if record.ok else Kind.ERROR
