@@ -85,6 +85,23 @@ def test_everything_fits_on_the_smallest_usual_terminal(busy: StatusView) -> Non
     assert "more lines" not in text
 
 
+LONG = (
+    "port the command line to the new parser, keep its output byte for byte the same, and let every test "
+    "of the old one pass unchanged"
+)
+
+
+@pytest.mark.parametrize(("columns", "whole"), [(80, False), (100, False), (200, True)])
+def test_an_objective_takes_the_width_that_is_there(busy: StatusView, columns: int, whole: bool) -> None:
+    busy.goals[0].objective, busy.goals[0].session = LONG, "ses_1"
+    (line,) = [line for line in frame(busy, columns, 30) if "Goal 1" in line]
+    assert (LONG in line) == whole
+    # What says how it stands is never pushed out, and no column is left empty by cutting.
+    assert line.rstrip().endswith("active  ses_1")
+    assert whole or len(line.rstrip()) == columns
+    assert ("…" in line) != whole
+
+
 def test_what_does_not_fit_is_counted_and_the_latest_stays(busy: StatusView) -> None:
     lines = frame(busy, 80, 14)
     assert any("more lines; make the window higher" in line for line in lines)

@@ -283,6 +283,7 @@ def import_goals(
     import time
 
     from loopguard_cli.cli.render import page
+    from loopguard_cli.core.measures import counted
     from loopguard_cli.errors import UsageError
     from loopguard_cli.store import migrate
     from loopguard_cli.store.paths import project_folder, state_path
@@ -298,16 +299,12 @@ def import_goals(
         page.show_json(done)
         return
     counts = [
-        _count(done.goals, "goal"),
-        _count(done.results, "result"),
-        _count(len(done.sessions), "session"),
+        counted(done.goals, "goal"),
+        counted(done.results, "result"),
+        counted(len(done.sessions), "session"),
     ]
     typer.echo(f"Imported: {', '.join(counts)}.")
     if done.kept:
         typer.echo(f"Left as they are, because they have goals here: {', '.join(done.kept)}")
     if done.skipped:
         typer.echo(f"Not valid and left out: {done.skipped}.")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

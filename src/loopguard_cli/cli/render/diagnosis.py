@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from loopguard_cli.cli.diagnosis import Diagnosis, Level
 from loopguard_cli.cli.render.page import Block, Cell, Tone, line
-from loopguard_cli.cli.render.texts import counted
+from loopguard_cli.core.measures import counted
 
 _MARKS = {
     Level.OK: Cell("  ok    ", Tone.GOOD),

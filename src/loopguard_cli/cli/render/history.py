@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from loopguard_cli.cli.render.page import Block, Cell, Line, Table, Tone, line
-from loopguard_cli.cli.render.texts import ago, counted, cut, duration, money, number, stamp
+from loopguard_cli.cli.render.texts import ago, cut, stamp
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.core.ids import CallKey
+from loopguard_cli.core.measures import counted, duration, money, number
 from loopguard_cli.core.records import (
     AgentSeen,
     CallEnded,

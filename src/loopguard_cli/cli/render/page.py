@@ -32,6 +32,8 @@ class Tone(StrEnum):
 class Cell(NamedTuple):
     text: str
     tone: Tone = Tone.PLAIN
+    elastic: bool = False
+    """In a line on a terminal: it takes what the others leave, and is cut there."""
 
 
 class Bar(NamedTuple):
@@ -117,9 +119,16 @@ def rich_block(block: Block) -> Any:
 
 
 def _rich_line(block: Line) -> Any:
+    from rich.table import Table as RichTable
     from rich.text import Text
 
-    return Text.assemble(*((clean(cell.text), cell.tone.value) for cell in block.cells))
+    if not any(cell.elastic for cell in block.cells):
+        return Text.assemble(*((clean(cell.text), cell.tone.value) for cell in block.cells))
+    grid = RichTable.grid()
+    for cell in block.cells:
+        grid.add_column(no_wrap=not cell.elastic)
+    grid.add_row(*map(_rich_cell, block.cells))
+    return grid
 
 
 def _rich_table(block: Table) -> Any:
@@ -138,7 +147,10 @@ def _rich_cell(cell: Cell | Bar) -> Any:
     from rich.text import Text
 
     if isinstance(cell, Cell):
-        return Text(clean(cell.text), cell.tone.value)
+        text = Text(clean(cell.text), cell.tone.value)
+        if cell.elastic:
+            text.no_wrap, text.overflow = True, "ellipsis"
+        return text
     from rich.progress_bar import ProgressBar
     from rich.table import Table as RichTable
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from loopguard_cli.cli.render.page import Cell, Table, Tone, line
 from loopguard_cli.cli.render.page import show as show_page
-from loopguard_cli.cli.render.texts import cut, duration
+from loopguard_cli.cli.render.texts import cut
+from loopguard_cli.core.measures import duration
 from loopguard_cli.study.replay import Found
 
 TONES = {

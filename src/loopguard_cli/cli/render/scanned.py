@@ -11,7 +11,8 @@ import msgspec
 
 from loopguard_cli import history
 from loopguard_cli.cli.render.page import Block, Cell, Line, Table, Tone, line
-from loopguard_cli.cli.render.texts import duration, iso
+from loopguard_cli.cli.render.texts import iso
+from loopguard_cli.core.measures import duration
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.study.scan import Place, Sum, Totals
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from loopguard_cli.cli.render.page import Bar, Block, Cell, Line, Table, Tone, line
-from loopguard_cli.cli.render.texts import ago, counted, cut, duration, money, number
+from loopguard_cli.cli.render.texts import age, ago, cut
+from loopguard_cli.core.measures import counted, duration, money, number
 from loopguard_cli.store.lines import Damage
-
-OBJECTIVE_CHARS = 60
 
 
 class GaugeView(msgspec.Struct, kw_only=True):
@@ -147,7 +146,8 @@ def page(view: StatusView) -> list[Block]:
     if not blocks:
         hint = "start one with 'loopguard run -- opencode'"
         blocks += [line(f"No run in {view.project} yet; {hint}."), line()]
-    blocks += _goals(view.goals)
+    for goal in view.goals:
+        blocks += [*goal_page(goal), line()]
     blocks += _damage(view.damage)
     while blocks and blocks[-1] == line():
         blocks.pop()
@@ -174,7 +174,7 @@ def run_page(run: RunView, now: float) -> Iterator[Block]:
 
 def _state(run: RunView, now: float) -> Cell:
     if run.live:
-        return Cell(f"running, started {ago(run.since, now)}", Tone.GOOD)
+        return Cell(f"running for {age(now - run.since)}", Tone.GOOD)
     if run.ended is None:
         return Cell(f"killed, last heard of {ago(run.last or run.since, now)}", Tone.WARN)
     lasted = f"ended {ago(run.ended, now)} after {duration(run.ended - run.since)}"
@@ -233,26 +233,33 @@ def _alarm(count: int) -> Cell:
     return Cell(number(count), Tone.BAD if count else Tone.PLAIN)
 
 
-def _goals(goals: Sequence[GoalView]) -> Iterator[Block]:
-    if not goals:
-        return
-    rows = []
-    for goal in goals:
-        tone = {"active": Tone.GOOD, "blocked": Tone.BAD}.get(goal.state, Tone.WARN)
-        time = f"{duration(goal.seconds)} / {duration(goal.max_seconds)}"
-        rows.append(
-            (
-                Cell(f"  {goal.number}{'*' if goal.focused else ''}"),
-                Cell(cut(goal.objective, OBJECTIVE_CHARS)),
-                Cell(goal_state(goal), tone),
-                Bar(goal.turns, goal.max_turns, f"{goal.turns} / {goal.max_turns}"),
-                Bar(goal.seconds, goal.max_seconds, time),
-                Cell(goal.session or "waits for the next run", Tone.QUIET),
-            )
-        )
-    yield line(Cell("Goals", Tone.STRONG))
-    yield Table(("  #", "objective", "state", "continuations", "time", "session"), rows)
-    yield line()
+def goal_page(goal: GoalView) -> Iterator[Block]:
+    """A goal; of the one in focus also how much of its budgets is used."""
+    tone = {"active": Tone.GOOD, "blocked": Tone.BAD}.get(goal.state, Tone.WARN)
+    yield line(
+        Cell(f"Goal {goal.number}  ", Tone.STRONG),
+        Cell(" ".join(goal.objective.split()), elastic=True),
+        Cell(f"  {goal_state(goal)}", tone),
+        Cell(f"  {cut(goal.session, 16) or 'waits for the next run'}", Tone.QUIET),
+    )
+    if goal.focused and (goal.session or goal.turns or goal.seconds):
+        yield Table(("", ""), [(Cell(f"  {name}"), bar) for name, bar in _budgets(goal)])
+
+
+def _budgets(goal: GoalView) -> Iterator[tuple[str, Bar]]:
+    spent = f"{duration(goal.seconds)} / {duration(goal.max_seconds)}"
+    yield "continuations", Bar(goal.turns, goal.max_turns, f"{goal.turns} / {goal.max_turns}")
+    yield "time", Bar(goal.seconds, goal.max_seconds, spent)
+    yield "largest request", _tokens(goal.context_tokens, goal.max_context_tokens)
+    if goal.tokens or goal.max_tokens:
+        yield "tokens", _tokens(goal.tokens, goal.max_tokens)
+    if goal.cost or goal.max_cost:
+        text = money(goal.cost) + (f" / {money(goal.max_cost)}" if goal.max_cost else "")
+        yield "cost", Bar(goal.cost, goal.max_cost, text)
+
+
+def _tokens(used: int, limit: int) -> Bar:
+    return Bar(used, limit, f"{number(used)} / {number(limit)}" if limit else number(used))
 
 
 def goal_state(goal: GoalView) -> str:

@@ -1,11 +1,11 @@
-"""Times, numbers and foreign text, put into words for a terminal."""
+"""Times and foreign text, put into words for a terminal."""
 
 from __future__ import annotations
 
 import time
 from unicodedata import combining, east_asian_width
 
-_UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+from loopguard_cli.core.measures import UNITS
 
 
 def clean(text: str) -> str:
@@ -24,26 +24,15 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def duration(seconds: float) -> str:
-    """In the two greatest units: ``3 min 20 s``, ``2 d 4 h``."""
-    rest = max(0, round(seconds))
-    parts: list[str] = []
-    for unit, size in _UNITS:
-        count, rest = divmod(rest, size)
-        if count or (unit == "s" and not parts):
-            parts.append(f"{count} {unit}")
-        elif parts:
-            break
-    return " ".join(parts[:2])
+def age(seconds: float) -> str:
+    """In the greatest unit, rounded down: ``20 min``."""
+    unit, size = next(((unit, size) for unit, size in UNITS if seconds >= size), ("s", 1))
+    return f"{max(0, int(seconds // size))} {unit}"
 
 
 def ago(then: float, now: float) -> str:
     """``then`` seen from ``now`` (Unix times), in the greatest unit."""
-    seconds = now - then
-    if seconds < 1:
-        return "now"
-    unit, size = next((unit, size) for unit, size in _UNITS if seconds >= size)
-    return f"{int(seconds // size)} {unit} ago"
+    return "now" if now - then < 1 else f"{age(now - then)} ago"
 
 
 def stamp(then: float, now: float) -> str:
@@ -58,17 +47,3 @@ def iso(then: float) -> str:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(then, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def number(value: float) -> str:
-    """``12 345`` is hard to misread; fractions only for money."""
-    return f"{value:,.0f}".replace(",", " ")
-
-
-def money(value: float) -> str:
-    return f"${value:.2f}" if value >= 0.01 or not value else f"${value:.4f}"
-
-
-def counted(count: float, word: str) -> str:
-    """``1 call``, ``2 calls``."""
-    return f"{number(count)} {word}{'' if count == 1 else 's'}"

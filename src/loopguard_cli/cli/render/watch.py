@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from loopguard_cli.cli.render.history import describe, notable
 from loopguard_cli.cli.render.page import Bar, Block, Cell, Line, Table, Tone, line
 from loopguard_cli.cli.render.status import (
-    OBJECTIVE_CHARS,
     GaugeView,
-    GoalView,
     RunView,
     SessionView,
     StatusView,
+    goal_page,
     goal_state,
     run_page,
 )
-from loopguard_cli.cli.render.texts import cut, duration, money, number, stamp
+from loopguard_cli.cli.render.texts import cut, stamp
+from loopguard_cli.core.measures import duration, number
 from loopguard_cli.store.lines import Entry
 
 QUIET_AFTER_S = 5.0
@@ -39,7 +39,7 @@ def page(view: StatusView) -> list[Block]:
     if not blocks:
         blocks += [line("No run yet; start one with 'loopguard run -- opencode'."), line()]
     for goal in view.goals:
-        blocks += [*_goal(goal), line()]
+        blocks += [*goal_page(goal), line()]
     return blocks
 
 
@@ -106,35 +106,3 @@ def _call(session: SessionView) -> tuple[Cell, Cell]:
 
 def _bar(gauge: GaugeView) -> Bar:
     return Bar(gauge.used, gauge.limit, f"{gauge.used:,g} / {gauge.limit:,g}")
-
-
-# --- goals ---------------------------------------------------------------------------------------
-
-
-def _goal(goal: GoalView) -> Iterator[Block]:
-    tone = {"active": Tone.GOOD, "blocked": Tone.BAD}.get(goal.state, Tone.WARN)
-    place = "" if goal.session else "  waits for the next run"
-    yield line(
-        Cell(f"Goal {goal.number}  ", Tone.STRONG),
-        Cell(cut(goal.objective, OBJECTIVE_CHARS)),
-        Cell(f"  {goal_state(goal)}", tone),
-        Cell(place, Tone.QUIET),
-    )
-    if not goal.focused:
-        return
-    spent = f"{duration(goal.seconds)} / {duration(goal.max_seconds)}"
-    rows = [
-        ("continuations", Bar(goal.turns, goal.max_turns, f"{goal.turns} / {goal.max_turns}")),
-        ("time", Bar(goal.seconds, goal.max_seconds, spent)),
-        ("largest request", _tokens(goal.context_tokens, goal.max_context_tokens)),
-    ]
-    if goal.tokens or goal.max_tokens:
-        rows.append(("tokens", _tokens(goal.tokens, goal.max_tokens)))
-    if goal.cost or goal.max_cost:
-        text = money(goal.cost) + (f" / {money(goal.max_cost)}" if goal.max_cost else "")
-        rows.append(("cost", Bar(goal.cost, goal.max_cost, text)))
-    yield Table(("", ""), [(Cell(f"  {name}"), bar) for name, bar in rows])
-
-
-def _tokens(used: int, limit: int) -> Bar:
-    return Bar(used, limit, f"{number(used)} / {number(limit)}" if limit else number(used))
