@@ -1,6 +1,7 @@
 """More ends of goals with the real OpenCode: stale proof, loops, other clients, another terminal."""
 
 import json
+import signal
 
 import pytest
 from tests.pty.terminal import Terminal
@@ -49,6 +50,18 @@ def test_a_loop_inside_a_goals_turn_is_recovered_first(world: World) -> None:
     ]
     assert [e.end for e in world.model.chats()].count(End.CLIENT_CLOSED) == 1
     assert [world.count(name) for name in "ab"] == [1, 1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_between_two_invocations_is_the_exit_status(world: World, number: signal.Signals) -> None:
+    world.model.behave(answers([say("One part is done.")]))
+    waiting = ["--goal", "make the tests pass", "--set", "goal.cooldown_seconds=600"]
+    started = world.guard("opencode", "run", "start the work", options=waiting)
+    world.wait_until(lambda: len(prompts(world)) == 2)  # the third is to wait
+    world.wait_until(lambda: [p for p in world.processes() if p.pid != started.process.pid] == [])
+    started.signal(number)
+    assert started.wait().code == 128 + number
+    assert len(prompts(world)) == 2
 
 
 def test_the_tools_over_mcp_from_the_persons_own_configuration(world: World) -> None:

@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 STANDIN = Path(__file__).with_name("standin.py")
@@ -122,6 +124,48 @@ def test_a_supervisor_that_is_killed_leaves_the_agent_alone(tmp_path: Path) -> N
         assert process.stdout.readline() == "waiting\n"
         process.kill()
         assert process.stdout.read() == "", "the agent has noticed and ended by itself"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_no_agent_runs_is_the_exit_status(tmp_path: Path, number: signal.Signals) -> None:
+    """Between two invocations of a one-shot agent, that of the last one says nothing about the signal."""
+    agent = tmp_path / "opencode"
+    agent.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{STANDIN.with_name("once.py")}" "$@"\n')
+    agent.chmod(0o755)
+    waiting = ("--goal", "make the tests pass", "--set", "goal.cooldown_seconds=600")
+    with subprocess.Popen(
+        [*LOOPGUARD, "run", *waiting, "--", str(agent), "run", "do it"], cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout
+            agents = int(process.stdout.readline())
+            deadline = time.monotonic() + 30
+            while psutil.pid_exists(agents) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.send_signal(number)
+            assert process.wait(30) == 128 + number
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [((), 0), (("--goal", "make the tests pass"), 128 + signal.SIGTERM)]
+)
+def test_an_agent_that_ends_well_when_told_to_has_not_achieved_its_goal(
+    tmp_path: Path, options: tuple[str, ...], code: int
+) -> None:
+    agent = tmp_path / "opencode"
+    agent.write_text("#!/bin/sh\ntrap 'exit 0' TERM\necho ready\nwhile :; do sleep 0.05; done\n")
+    agent.chmod(0o755)
+    with subprocess.Popen(
+        [*LOOPGUARD, "run", *options, "--", str(agent), "run", "do it"], cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        process.terminate()
+        assert process.wait(30) == code
 
 
 def linked(folder: Path) -> None:

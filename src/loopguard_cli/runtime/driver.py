@@ -78,6 +78,8 @@ class Run:
         """Why the goal of the command line is not set."""
         self._signalled = 0
         """The signal that is to end the run."""
+        self._between = False
+        """It came while no agent ran that could have died of it."""
         self._insisting: asyncio.Task[None] | None = None
 
     @property
@@ -208,7 +210,7 @@ class Run:
             self._performer.next_prompt = None
             code = await self._once(self._adapter.relaunch(plan.environ, self._invite(), prompt))
         ending = self._performer.ending
-        if launch.form is Form.ONE_SHOT and not self._signalled:
+        if launch.form is Form.ONE_SHOT:
             code = self._verdict(code)
         reason = ending.reason if ending is not None else ""
         self._performer(Record(record=RunEnded(code=code, reason=reason), sync=True), plan.clock.now())
@@ -216,9 +218,13 @@ class Run:
 
     def _verdict(self, code: int) -> int:
         """The exit status of a one-shot run whose agent ended with ``code``."""
+        of_goals = self._plan.goals.goals.exit_code() if self._plan.goals is not None else None
+        if self._signalled:
+            # What an agent that ended before, or in the midst of a goal, says of itself is not the run's.
+            unfinished = bool(of_goals) or (of_goals is None and bool(self._plan.goal))
+            return 128 + self._signalled if self._between or unfinished else code
         if self._performer.ending is not None:
             return self._performer.ending.code
-        of_goals = self._plan.goals.goals.exit_code() if self._plan.goals is not None else None
         return code if of_goals is None else of_goals
 
     def _record_start(self, launch: LaunchPlan) -> None:
@@ -296,6 +302,8 @@ class Run:
 
     def _give_up(self, number: int) -> None:
         """No continuation any more: the person wants the run to end."""
+        if not self._signalled:
+            self._between = self._process is None or self._process.child.code is not None
         self._signalled = number
         self._watchers.giving_up = True
         self._supervisor.changed.set()
