@@ -14,6 +14,7 @@ from loopguard_cli.agents import AGENTS, Surface, choose, find
 from loopguard_cli.agents.base import BridgeAddress, Driven, Form, Setup
 from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS, LOOP_GUARD, ToolProgram, goal_command
 from loopguard_cli.errors import UsageError
+from loopguard_cli.testing.subjects import SUBJECTS
 
 INSTALLED = Path(__file__).parents[1] / "real" / "agents"
 ADDRESS = BridgeAddress(
@@ -164,6 +165,14 @@ def test_the_version_it_is_tested_with_is_the_one_that_is_installed_for_that(nam
     wanted = json.loads((INSTALLED / name / "package.json").read_text())["dependencies"]
     pinned = {wanted[package] for package in AGENTS[name].packages if package in wanted}
     assert pinned == {AGENTS[name].tested}
+
+
+@pytest.mark.parametrize("name", [name for name, subject in SUBJECTS.items() if subject.tested])
+def test_so_is_that_of_each_agent_behind_a_protocol(name: str) -> None:
+    subject = SUBJECTS[name]
+    wanted = json.loads((INSTALLED / subject.program / "package.json").read_text())["dependencies"]
+    pinned = {wanted[package] for package in AGENTS[subject.agent].packages if package in wanted}
+    assert pinned == {subject.tested}
 
 
 # --- our tools ------------------------------------------------------------------------------------

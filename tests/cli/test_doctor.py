@@ -19,6 +19,7 @@ from loopguard_cli.cli import crash
 from loopguard_cli.cli.commands import doctor
 from loopguard_cli.cli.diagnosis import Level, state
 from loopguard_cli.store.lease import Leases
+from loopguard_cli.testing.subjects import SUBJECTS
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +36,7 @@ def lines(area: str) -> list[tuple[str, str]]:
 
 
 def install(programs: Path, name: str, script: str) -> None:
+    programs.mkdir(parents=True, exist_ok=True)
     program = programs / name
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
@@ -68,6 +70,32 @@ def test_an_agent_that_does_not_start_is_a_problem(project: Path, programs: Path
     assert lines("agents") == [("problem", f"OpenCode: '{programs}/opencode --version' fails")]
     assert project.exists()
     assert doctor.command(as_json=True) == 1
+
+
+def test_an_adapter_of_a_protocol_is_compared_with_itself(project: Path, programs: Path) -> None:
+    """Not with the version of the protocol; one that prints no version has a package that says it."""
+    tested = SUBJECTS["codex-acp"].tested
+    package = programs.parent / "node_modules" / "codex-acp"
+    install(package, "main.sh", "exit 2")
+    (package / "package.json").write_text(json.dumps({"version": tested, "bin": {"codex-acp": "main.sh"}}))
+    (programs / "codex-acp").symlink_to(package / "main.sh")
+    install(programs, "pi-acp", "echo 99.1.0")
+    assert project.exists()
+    codex, pi = lines("agents")
+    assert codex == ("ok", f"codex-acp {tested} ({programs}/codex-acp)")
+    assert pi[0] == "note"
+    assert SUBJECTS["pi-acp"].tested in pi[1]
+
+
+def test_a_protocol_is_tried_by_those_that_speak_it(
+    programs: Path, cli: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert programs.exists()
+    assert doctor.command("acp") == 1
+    said = capsys.readouterr().out
+    assert all(name in said for name, subject in SUBJECTS.items() if subject.agent == "acp")
+    assert "can be: opencode" in cli("doctor", "terminal").stderr
+    assert "did you mean 'gemini-acp'?" in cli("doctor", "gemni-acp").stderr
 
 
 def test_settings_are_checked_and_their_origins_told(project: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -17,9 +16,9 @@ from tests.real.installed import ROOT, installed
 
 from loopguard_cli.testing import copilot, opencode
 from loopguard_cli.testing.conversation import Request
-from loopguard_cli.testing.examine import SUBJECTS
 from loopguard_cli.testing.exchange import Exchange
 from loopguard_cli.testing.script import Call, Hold, Reply, Say, reply, say
+from loopguard_cli.testing.subjects import SUBJECTS
 
 GOAL = "make the tests pass"
 ACHIEVED = "I ran the suite.\n[goal:evidence] 12 of 12 tests pass in the present state\n[goal:complete]"
@@ -45,18 +44,6 @@ class Agent(NamedTuple):
     configuration: Mapping[str, Any] = {}
 
 
-class QwenSandbox(opencode.Sandbox):
-    """Folders for Qwen Code, which the environment tells where its model is."""
-
-    def __init__(self, root: Path, base_url: str) -> None:
-        super().__init__(root, base_url)
-        self._url = base_url
-
-    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        model = {"OPENAI_BASE_URL": self._url, "OPENAI_API_KEY": "none", "OPENAI_MODEL": "scripted"}
-        return super().environment({**model, **(extra or {})})
-
-
 class CopilotSandbox(copilot.Sandbox):
     """Copilot CLI, unpacked once for all tests."""
 
@@ -65,7 +52,7 @@ class CopilotSandbox(copilot.Sandbox):
         return super().environment({"COPILOT_PKG_CACHE_HOME": str(unpacked), **(extra or {})})
 
 
-def _headless(name: str, tools: str = "") -> Agent:
+def _headless(name: str, tools: str | None = "") -> Agent:
     subject: Any = SUBJECTS[name]
     return Agent(name, name, subject.program, subject.arguments, subject.sandbox, subject.shell, tools)
 
@@ -77,15 +64,7 @@ AGENTS = (
     _headless("gemini", "mcp_loopguard_"),
     _headless("pi"),
     _headless("copilot", "loopguard-")._replace(sandbox=CopilotSandbox),
-    Agent(
-        "qwen",
-        "qwen",
-        "qwen",
-        ("--auth-type", "openai", "--yolo", "-p"),
-        QwenSandbox,
-        lambda command: Call(tool="run_shell_command", args={"command": command, "is_background": False}),
-        None,
-    ),
+    _headless("qwen", None),
     Agent(
         "acp",
         "opencode",

@@ -156,22 +156,25 @@ def _unusable(name: str, why: object) -> UsageError:
     return UsageError(f"the adapter for {name!r} cannot be used: {why}", "its package must be put right")
 
 
-def find(name: str) -> Known:
-    """The agent of this name. Raises UsageError."""
+def find(name: str, also: Iterable[str] = ()) -> Known:
+    """The agent of this name. Raises UsageError; ``also`` are names that could be meant beside agents'."""
     if name in AGENTS:
         return AGENTS[name]
     complaints: list[str] = []
     agents = dict(registry(complaints.append))
     if name not in agents:
-        raise UsageError(f"unknown agent {name!r}", "; ".join([*_nearest(name, agents), *complaints]))
+        raise UsageError(
+            f"unknown agent {name!r}", "; ".join([*_nearest(name, [*agents, *also]), *complaints])
+        )
     return agents[name]
 
 
-def _nearest(name: str, agents: Iterable[str]) -> list[str]:
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
     from difflib import get_close_matches
 
-    near = [f"did you mean {word!r}?" for word in get_close_matches(name, list(agents), n=1)]
-    return [*near, f"known: {', '.join(agents)}"]
+    names = list(dict.fromkeys(known))
+    near = [f"did you mean {word!r}?" for word in get_close_matches(name, names, n=1)]
+    return [*near, f"known: {', '.join(names)}"]
 
 
 def choose(setup: Setup, name: str = "", complain: Complain = lambda _: None) -> Adapter:

@@ -7,22 +7,24 @@ the events of the run, what ran, and how the model's answers ended.
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
 from loopguard_cli.core.events import AgentConnected, AnyEvent, Event, TextDelta, ToolAsked
 from loopguard_cli.exit_codes import ExitCode
-from loopguard_cli.testing import claude, codex, copilot, gemini, opencode, pi
 from loopguard_cli.testing.demonstration import Check
 from loopguard_cli.testing.exchange import End, Exchange
 from loopguard_cli.testing.model import ScriptedModel
-from loopguard_cli.testing.script import Call, Say, Turn, reply, say, turn
+from loopguard_cli.testing.script import Reply, Say, Turn, Wait, reply, say, turn
+from loopguard_cli.testing.subjects import SUBJECTS, Subject
 
 RUN_SECONDS = 90.0
 """A run that takes longer has failed; most need less than a tenth of it."""
@@ -32,64 +34,11 @@ INSTALLED = "is installed"
 
 _LOOP = "Let me look at the log to see why it failed. "
 _CONTINUED = r"(?m)^\[ANTI-LOOP"
+_TASK = "Do the task."
 _TRIED = "tried.log"
-
-
-class Sandbox(Protocol):
-    """Where the agent plays."""
-
-    @property
-    def home(self) -> Path: ...
-    @property
-    def project(self) -> Path: ...
-    def environment(self) -> dict[str, str]: ...
-
-
-class Subject(NamedTuple):
-    """How an agent is made to do what a scripted model says."""
-
-    program: str
-    sandbox: Callable[[Path, str], Sandbox]
-    arguments: tuple[str, ...]
-    """In front of the prompt, for a run without a person."""
-    shell: Callable[[str], Call]
-    """A call that runs a command."""
-
-
-SUBJECTS: Mapping[str, Subject] = {
-    "opencode": Subject(
-        "opencode",
-        opencode.Sandbox,
-        ("run",),
-        lambda command: Call(tool="bash", args={"command": command, "description": "Notes that it ran"}),
-    ),
-    "claude": Subject(
-        "claude",
-        claude.Sandbox,
-        ("-p",),
-        lambda command: Call(tool="Bash", args={"command": command, "description": "Notes that it ran"}),
-    ),
-    "codex": Subject(
-        "codex",
-        codex.Sandbox,
-        ("exec", "--skip-git-repo-check"),
-        lambda command: Call(tool="exec_command", args={"cmd": command}),
-    ),
-    "gemini": Subject(
-        "gemini",
-        gemini.Sandbox,
-        ("--yolo", "-p"),
-        lambda command: Call(tool="run_shell_command", args={"command": command}),
-    ),
-    "copilot": Subject(
-        "copilot",
-        copilot.Sandbox,
-        ("--allow-all-tools", "-p"),
-        lambda command: Call(tool="bash", args={"command": command, "description": "Notes that it ran"}),
-    ),
-    "pi": Subject("pi", pi.Sandbox, ("-p",), lambda command: Call(tool="bash", args={"command": command})),
-}
-"""The agents that can be tried, by their name in the registry."""
+_THINKING = 1.0
+"""Seconds that a model takes for an answer, where an abort has to come before the next call."""
+_NOTHING: Reply = say("Nothing.")
 
 
 class _Seen(NamedTuple):
@@ -109,37 +58,94 @@ def examine(agent: str, program: Path | None = None) -> Iterator[Check]:
     ``program``: None takes the one on PATH. Raises KeyError for an agent that is not in `SUBJECTS`.
     """
     subject = SUBJECTS[agent]
-    found = opencode.find(str(program) if program else subject.program)
+    found = shutil.which(str(program) if program else subject.program)
     if found is None:
         yield Check(what=INSTALLED, ok=False, seen=f"no {subject.program} on PATH")
         return
-    command = subject.shell(f"echo ran >> $HOME/{_TRIED}")
-    looping = _run(subject, found, (turn(*[reply(command)] * 3, say("Done.")),))
-    yield _hello(looping)
-    yield Check(
-        what="asks before a call",
-        ok=any(isinstance(event, ToolAsked) for event in looping.events),
-        seen=f"{sum(isinstance(event, ToolAsked) for event in looping.events)} calls asked about",
-    )
-    yield Check(
-        what="does not execute a third equal call",
-        ok=looping.ran == 2,
-        seen=f"of three equal calls {looping.ran} ran",
-    )
-    endless = reply(Say(text=_LOOP, times=None, pace=0.03))
-    talking = _run(subject, found, (turn(say("Went on."), match=_CONTINUED), turn(endless)))
-    yield Check(
-        what="shows its text while it streams",
-        ok=any(isinstance(event, TextDelta) for event in talking.events),
-        seen=f"{sum(isinstance(event, TextDelta) for event in talking.events)} pieces",
-    )
-    yield _abort(talking)
-    resumed = [chat for chat in talking.chats[1:] if chat.text]
-    yield Check(
-        what="goes on after that",
-        ok=bool(resumed) and talking.code == ExitCode.OK,
-        seen=f"{len(resumed)} answer(s) more, exit status {talking.code}",
-    )
+    trial = _Trial(subject, Path(found).absolute())
+    yield from trial.of_calls()
+    yield from trial.of_text()
+
+
+class _Trial:
+    """One agent, tried twice."""
+
+    def __init__(self, subject: Subject, program: Path) -> None:
+        self._subject = subject
+        self._program = program
+
+    def of_calls(self) -> Iterator[Check]:
+        subject = self._subject
+        command = subject.shell(f"echo ran >> $HOME/{_TRIED}")
+        if subject.gated:
+            times, again = 3, reply(command)
+        else:
+            times, again = 6, reply(Wait(seconds=_THINKING), command)
+        # Some agents end their turn with a refusal, and what we say of it begins the next.
+        seen = self._run(turn(say("Went on."), match=_CONTINUED), turn(*[again] * times, say("Done.")))
+        yield _hello(seen)
+        if not subject.gated:
+            yield Check(
+                what="is cut off before a fourth equal call",
+                ok=2 <= seen.ran <= 3,
+                seen=f"it asks nobody; of {times} equal calls {seen.ran} ran",
+            )
+            return
+        asked = sum(isinstance(event, ToolAsked) for event in seen.events)
+        yield Check(what="asks before a call", ok=asked > 0, seen=f"{asked} calls asked about")
+        yield Check(
+            what="does not execute a third equal call",
+            ok=seen.ran == 2,
+            seen=f"of {times} equal calls {seen.ran} ran",
+        )
+
+    def of_text(self) -> Iterator[Check]:
+        endless = reply(Say(text=_LOOP, times=None, pace=0.03))
+        seen = self._run(turn(say("Went on."), match=_CONTINUED), turn(endless))
+        pieces = sum(isinstance(event, TextDelta) for event in seen.events)
+        yield Check(what="shows its text while it streams", ok=pieces > 0, seen=f"{pieces} pieces")
+        yield _abort(seen)
+        resumed = [chat for chat in seen.chats[1:] if chat.text]
+        yield Check(
+            what="goes on after that",
+            ok=bool(resumed) and seen.code == ExitCode.OK,
+            seen=f"{len(resumed)} answer(s) more, exit status {seen.code}",
+        )
+
+    def _run(self, *turns: Turn) -> _Seen:
+        subject, program = self._subject, self._program
+        aside = (turn(_NOTHING, match=subject.aside),) if subject.aside else ()
+        with (
+            tempfile.TemporaryDirectory(prefix="lg-", ignore_cleanup_errors=True) as folder,
+            ScriptedModel((*aside, *turns)) as model,
+        ):
+            root = Path(folder)
+            sandbox = subject.sandbox(root, model.url)
+            if subject.configuration:
+                sandbox.configure(subject.configuration)
+            runtime, record = root / "run", root / "events.jsonl"
+            runtime.mkdir(mode=0o700)
+            environment = sandbox.environment()
+            # A program that is a script finds its interpreter beside itself, where one was installed with it.
+            environment |= {
+                "PATH": f"{program.parent}:{environment['PATH']}",
+                "XDG_RUNTIME_DIR": str(runtime),
+            }
+            options = (*subject.options, "--record", str(record))
+            prompt = () if subject.piped else (_TASK,)
+            argv = (
+                sys.executable, "-m", "loopguard_cli", "run", *options, "--",
+                str(program), *subject.arguments, *prompt,
+            )  # fmt: skip
+            code, complaint = _wait(argv, sandbox.project, environment, _TASK if subject.piped else "")
+            tried = sandbox.home / _TRIED
+            ran = len(tried.read_text().splitlines()) if tried.exists() else 0
+            chats = [chat for chat in model.chats() if not _is_aside(subject, chat)]
+            return _Seen(code, complaint, _events(record), chats, ran)
+
+
+def _is_aside(subject: Subject, chat: Exchange) -> bool:
+    return bool(subject.aside) and re.search(subject.aside, chat.request.user) is not None
 
 
 def _hello(seen: _Seen) -> Check:
@@ -156,37 +162,14 @@ def _abort(seen: _Seen) -> Check:
     return Check(what="can be stopped", ok=first.end is End.CLIENT_CLOSED, seen=how)
 
 
-def _run(subject: Subject, program: Path, turns: tuple[Turn, ...]) -> _Seen:
-    with (
-        tempfile.TemporaryDirectory(prefix="lg-", ignore_cleanup_errors=True) as folder,
-        ScriptedModel(turns) as model,
-    ):
-        root = Path(folder)
-        sandbox = subject.sandbox(root, model.url)
-        runtime, record = root / "run", root / "events.jsonl"
-        runtime.mkdir(mode=0o700)
-        environment = sandbox.environment()
-        # A program that is a script finds its interpreter beside itself, where one was installed with it.
-        environment |= {
-            "PATH": f"{program.parent}:{environment['PATH']}",
-            "XDG_RUNTIME_DIR": str(runtime),
-        }
-        argv = (
-            sys.executable, "-m", "loopguard_cli", "run", "--record", str(record), "--",
-            str(program), *subject.arguments, "Do the task.",
-        )  # fmt: skip
-        code, complaint = _wait(argv, sandbox.project, environment)
-        tried = sandbox.home / _TRIED
-        ran = len(tried.read_text().splitlines()) if tried.exists() else 0
-        return _Seen(code, complaint, _events(record), model.chats(), ran)
-
-
-def _wait(argv: Sequence[str], folder: Path, environment: dict[str, str]) -> tuple[int | None, str]:
+def _wait(
+    argv: Sequence[str], folder: Path, environment: dict[str, str], typed: str
+) -> tuple[int | None, str]:
     with subprocess.Popen(
         argv,
         cwd=folder,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE if typed else subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -194,7 +177,7 @@ def _wait(argv: Sequence[str], folder: Path, environment: dict[str, str]) -> tup
         start_new_session=True,
     ) as process:
         try:
-            _, said = process.communicate(timeout=RUN_SECONDS)
+            _, said = process.communicate(typed or None, timeout=RUN_SECONDS)
             code: int | None = process.returncode
         except subprocess.TimeoutExpired:
             process.terminate()  # loopguard takes its agent along

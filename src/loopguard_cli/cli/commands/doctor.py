@@ -25,7 +25,9 @@ def command(
     """Look at the program, the terminal, agents, settings and state, and say what to do.
 
     With AGENT: start it twice against a scripted model, in folders of its own, and see whether it says
-    hello, whether its gate is really asked and whether it can really be stopped.
+    hello, whether its gate is really asked and whether it can really be stopped. acp tries every agent of
+    that protocol on PATH; one of them by itself is opencode-acp, gemini-acp, copilot-acp, claude-agent-acp,
+    codex-acp or pi-acp.
 
     Repairs nothing by itself. Exits with 1 if something will not work.
     """

@@ -9,11 +9,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
+
 from loopguard_cli.agents import Known, registry
 from loopguard_cli.cli.diagnosis import Diagnosis, Level
+from loopguard_cli.testing.subjects import SUBJECTS
 
 VERSION_WITHIN_S = 15.0
 """Some agents are slow to start the first time after an update."""
+PACKAGE_DEPTH = 4
+"""So far above a program its package may begin."""
 _VERSION = re.compile(r"\d+(?:\.\d+)+(?:[^\s.,;:)]|\.(?=\S))*")
 
 
@@ -22,7 +27,7 @@ def agents() -> Iterator[Diagnosis]:
     known_agents = [known for _, known in registry(unusable.append)]
     for line in unusable:
         yield Diagnosis(area="agents", level=Level.WARNING, text=line)
-    installed = [(known, found) for known in known_agents if (found := _program(known)) is not None]
+    installed = [one for known in known_agents for one in _programs(known)]
     if not installed:
         names = ", ".join(known.title for known in known_agents)
         yield Diagnosis(
@@ -31,32 +36,38 @@ def agents() -> Iterator[Diagnosis]:
         )  # fmt: skip
         return
     with ThreadPoolExecutor(max_workers=4) as pool:
-        yield from pool.map(lambda one: _agent(*one), installed)
+        yield from pool.map(lambda one: version(*one), installed)
 
 
-def _program(known: Known) -> Path | None:
-    found = next((path for name in sorted(known.programs) if (path := shutil.which(name))), None)
-    return Path(found) if found else None
+def _programs(known: Known) -> Iterator[tuple[str, Path, str]]:
+    """What is on PATH of an agent: title, program and tested version; of a protocol, each that speaks it."""
+    own = {subject.program: subject.tested for subject in SUBJECTS.values() if subject.tested}
+    for name in sorted(known.programs):
+        if found := shutil.which(name):
+            yield (name, Path(found), own[name]) if name in own else (known.title, Path(found), known.tested)
+            if name not in own:
+                return
 
 
-def _agent(known: Known, program: Path) -> Diagnosis:
-    version = version_of(program)
-    if not version:
+def version(title: str, program: Path, tested: str, area: str = "agents") -> Diagnosis:
+    """Which version of an agent is installed, beside the one that is ``tested`` (empty: none)."""
+    found = version_of(program)
+    if not found:
         return Diagnosis(
-            area="agents", level=Level.PROBLEM, text=f"{known.title}: '{program} --version' fails",
+            area=area, level=Level.PROBLEM, text=f"{title}: '{program} --version' fails",
             advice="start it by hand and see; without that no run can work",
         )  # fmt: skip
-    text = f"{known.title} {version} ({program})"
-    if not known.tested or _line(version) == _line(known.tested):
-        return Diagnosis(area="agents", level=Level.OK, text=text)
+    text = f"{title} {found} ({program})"
+    if not tested or _line(found) == _line(tested):
+        return Diagnosis(area=area, level=Level.OK, text=text)
     return Diagnosis(
-        area="agents", level=Level.NOTE,
-        text=f"{text}; tested with {known.tested}, and a run says if it cannot be guarded",
+        area=area, level=Level.NOTE,
+        text=f"{text}; tested with {tested}, and a run says if it cannot be guarded",
     )  # fmt: skip
 
 
 def version_of(program: Path) -> str:
-    """What ``program --version`` says; empty if it says nothing."""
+    """What ``program --version`` says, or else the package that it is part of; empty if neither does."""
     try:
         done = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=VERSION_WITHIN_S, check=False,
@@ -65,7 +76,27 @@ def version_of(program: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     found = _VERSION.search(done.stdout) or _VERSION.search(done.stderr)
-    return found[0] if found and done.returncode == 0 else ""
+    if found and done.returncode == 0:
+        return found[0]
+    return _packaged(program)
+
+
+class _Package(msgspec.Struct):
+    version: str = ""
+    bin: dict[str, str] | str = ""
+
+
+def _packaged(program: Path) -> str:
+    """The version of the npm package whose program it is: adapters of protocols print none."""
+    file = program.resolve()
+    for folder in list(file.parents)[:PACKAGE_DEPTH]:
+        try:
+            package = msgspec.json.decode((folder / "package.json").read_bytes(), type=_Package)
+        except (OSError, msgspec.DecodeError):
+            continue
+        programs = package.bin.values() if isinstance(package.bin, dict) else (package.bin,)
+        return package.version if any(file == (folder / name).resolve() for name in programs) else ""
+    return ""
 
 
 def _line(version: str) -> list[str]:
