@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from types import MethodType
 
 from loopguard_cli.core.findings import Finding
 from loopguard_cli.core.hub import Hub
 from loopguard_cli.core.settings import GuardSettings, Mode
 from loopguard_cli.detect.call import Call
-from loopguard_cli.detect.calls import CallRules
+from loopguard_cli.detect.calls import CallRules, Look
 from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.panel import Panels
 from loopguard_cli.study.replay import ABLE
@@ -54,26 +55,21 @@ def hub(make: Callable[[int], Made]) -> list[float]:
     return taken[2 * WARM :]
 
 
-class _Timed:
+def _timed(look: Look, taken: list[float], own: float) -> Look:
     """A rule with a clock."""
 
-    def __init__(self, rule: object, taken: list[float], own: float) -> None:
-        self._rule, self._taken, self._own = rule, taken, own
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._rule, name)
-
-    def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        return self._time("asked", call, now)
-
-    def ended(self, call: Call, now: float) -> Iterable[Finding]:
-        return self._time("ended", call, now)
-
-    def _time(self, what: str, call: Call, now: float) -> Sequence[Finding]:
+    def timed(call: Call, now: float) -> Sequence[Finding]:
         began = CLOCK()
-        found = list(getattr(self._rule, what)(call, now))
-        self._taken.append((CLOCK() - began) / 1_000 - self._own)
+        found = list(look(call, now))
+        taken.append((CLOCK() - began) / 1_000 - own)
         return found
+
+    return timed
+
+
+def _rule(look: Look) -> str:
+    assert isinstance(look, MethodType)
+    return type(look.__self__).__name__
 
 
 def rules(make: Callable[[int], Made]) -> dict[str, list[float]]:
@@ -81,8 +77,8 @@ def rules(make: Callable[[int], Made]) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = defaultdict(list)
     family = CallRules(SESSION, GuardSettings(), Kin())
     own = overhead()
-    for asked_or_ended in (family._asking, family._ending):
-        asked_or_ended[:] = [_Timed(rule, taken[type(rule).__name__], own) for rule in asked_or_ended]  # type: ignore[misc]
+    for looks in (family._asking, family._ending):
+        looks[:] = [_timed(look, taken[_rule(look)], own) for look in looks]
     for seq, (event, now) in enumerate(events(make, CALLS)):
         list(family.observe(event, seq, now))
     return taken

@@ -10,7 +10,7 @@ from loopguard_cli.core.ids import CallId, CallKey
 from loopguard_cli.detect import masking, outcomes, shapes
 from loopguard_cli.detect.agreement import Sameness, agreement
 from loopguard_cli.detect.keys import call_form, digest
-from loopguard_cli.detect.tools import Kind, is_shell, kind_of, pauses, writes
+from loopguard_cli.detect.tools import ACT, EDIT, NOTE, WAIT, Kind, is_shell, kind_of, pauses, writes
 
 SLACK = 64
 """Characters by which outputs that are equal but for masked parts may differ in length."""
@@ -115,7 +115,7 @@ class Call:
         self._shape: shapes.Shape | None = None
         self.pending = False
         """Its answer says that something is still under way."""
-        self.proves = self.kind is not Kind.WAIT
+        self.proves = self.kind is not WAIT
         """It may be part of a loop's round: no waiting, not cancelled, not pending."""
         self._question = ""
         self._alike = ""
@@ -160,7 +160,7 @@ class Call:
         self.size = event.output_chars if event.output_chars >= 0 else len(event.output)
         self.output = event.output[: outcomes.KEPT]
         self.complete = not self.cancelled
-        if self.kind not in (Kind.NOTE, Kind.EDIT):
+        if self.kind not in (NOTE, EDIT):
             self.pending = outcomes.says_pending(self.output)
         if self.cancelled or self.pending:
             self.proves = False
@@ -242,7 +242,7 @@ class Call:
     def _complains(self, event: ToolFinished) -> bool:
         if event.exit_code == 0:
             return False
-        changes = self.kind in (Kind.EDIT, Kind.ACT)
+        changes = self.kind in (EDIT, ACT)
         return outcomes.reads_as_failure(event.output, shell=is_shell(self.tool), changes=changes)
 
     def _agreement(self, other: Call, least: Sameness) -> Sameness:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from loopguard_cli.core.events import (
@@ -49,6 +49,8 @@ from loopguard_cli.detect.trials import NumberedTrials, Rewritten
 from loopguard_cli.detect.unchanged import Unchanged
 from loopguard_cli.detect.variations import GrowingCall, SameOutcome
 from loopguard_cli.detect.waiting import PollUnchanged
+
+Look = Callable[[Call, float], Iterable[Finding]]
 
 SUMMARY = 80
 """Characters of a message that nobody types twice into a running turn."""
@@ -103,15 +105,11 @@ class CallRules(Quiet):
         if isinstance(event, TextDelta):
             self.journal.said.add(event)
             return ()
-        found: list[Finding] = []
         if isinstance(event, (ToolAsked, ToolStarted, ToolFinished)):
-            if not is_exempt(event.tool):
-                for ended, call in self.journal.apply(event, seq, now):
-                    found += self._ended(call, now) if ended else self._asked(call, now)
             # Looking at a repetition, or deciding about it, changes nothing in the world.
-            return found
+            return self._called(event, seq, now) if not is_exempt(event.tool) else ()
         if isinstance(event, UserSpoke) and self._said_again(event):
-            return found
+            return ()
         self.journal.follow(event)
         if isinstance(event, SessionSeen):
             self._scene.kin.born(event.session, event.parent)
@@ -125,7 +123,7 @@ class CallRules(Quiet):
             self._prompt = ""
             for rule in self._rules:
                 rule.settled()
-        return found
+        return ()
 
     def refused(self, call: CallId) -> None:
         """The gate refused this call."""
@@ -195,28 +193,35 @@ class CallRules(Quiet):
     def _adopt(self, preset: Preset) -> None:
         """Put the rules of ``preset`` in force, each where it has something to say."""
         self._rules = [make(self._scene) for make in RULES[preset]]
-        self._asking = [rule for rule in self._rules if type(rule).asked is not Plain.asked]
-        self._ending = [rule for rule in self._rules if type(rule).ended is not Plain.ended]
+        self._asking: list[Look] = [rule.asked for rule in self._rules if type(rule).asked is not Plain.asked]
+        self._ending: list[Look] = [rule.ended for rule in self._rules if type(rule).ended is not Plain.ended]
         self._repeats = next((rule for rule in self._rules if isinstance(rule, RepeatCall)), None)
 
-    def _asked(self, call: Call, now: float) -> Iterator[Finding]:
-        if self._exempt(call):
-            return
+    def _called(
+        self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float
+    ) -> Sequence[Finding]:
+        if not isinstance(event, ToolFinished):
+            return self._asked(self.journal.asked(event, seq, now), now)
+        found: list[Finding] = []
+        if self.journal.unheard(event):
+            found += self._asked(self.journal.asked(event, seq, now), now)
+        call = self.journal.ended(event, seq, now)
+        if call is not None and call.tool not in self._scene.settings.ignore_tools:
+            for look in self._ending:
+                found += look(call, now)
+        return found
+
+    def _asked(self, call: Call | None, now: float) -> list[Finding]:
+        found: list[Finding] = []
+        if call is None or call.tool in self._scene.settings.ignore_tools:
+            return found
         if self._scene.standing.attempt(call.key):
             self.journal.forget(call)
             for rule in self._rules:
                 rule.forget(call.key)
-        for rule in self._asking:
-            yield from rule.asked(call, now)
-
-    def _ended(self, call: Call, now: float) -> Iterator[Finding]:
-        if self._exempt(call):
-            return
-        for rule in self._ending:
-            yield from rule.ended(call, now)
-
-    def _exempt(self, call: Call) -> bool:
-        return call.tool in self._scene.settings.ignore_tools
+        for look in self._asking:
+            found += look(call, now)
+        return found
 
     def _clear(self) -> None:
         self._scene.standing.clear()

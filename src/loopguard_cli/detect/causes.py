@@ -25,7 +25,7 @@ from loopguard_cli.detect.errors import KEPT, SAYING
 from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
-from loopguard_cli.detect.tools import Kind, command_of, is_shell
+from loopguard_cli.detect.tools import READ, WAIT, command_of, is_shell
 
 ECHOES, ECHOES_HARD = 6, 10
 READS = 8
@@ -90,30 +90,30 @@ class EchoedError(Plain):
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.cancelled:
-            return
+            return ()
         row = self._row
         last = row[-1] if row else None
         if not call.failed:
             if last is None or call.batch != last.batch:
                 row.clear()
-            return
+            return ()
         if last is not None:
             if call.batch == last.batch or call.pauses or call.waits > last.waits:
-                return
+                return ()
             if call.asked_at - last.ended_at > PATIENCE or not fails_alike(last, call):
                 row.clear()
         self._varied = bool(row) and (self._varied or row[-1].complaint() != call.complaint())
         row.append(call)
         if len(row) > KEPT:
             del row[1]
-        reads = call.kind is Kind.READ
+        reads = call.kind is READ
         nudge, count = READS if reads else ECHOES, len(row)
         if not self._varied or count < self.scene.allows(nudge):
-            return
+            return ()
         if len({one.key for one in row}) < nudge // 2:
-            return
+            return ()
         sure = count >= self.scene.allows(ECHOES_HARD) and not reads
-        yield self.scene.finding(
+        finding = self.scene.finding(
             "repeat-error",
             Action.ABORT if sure else Action.NUDGE,
             call,
@@ -124,6 +124,7 @@ class EchoedError(Plain):
             gate=False,
             threshold=nudge,
         )
+        return (finding,)
 
     def spoke(self) -> None:
         self._row.clear()
@@ -133,8 +134,8 @@ class EchoedError(Plain):
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         row = self._row
-        if self._varied:
-            limit = self.scene.allows(READS if row[-1].kind is Kind.READ else ECHOES)
+        if row and self._varied:
+            limit = self.scene.allows(READS if row[-1].kind is READ else ECHOES)
             yield Gauge(rule="repeat-error", used=len(row), limit=limit, tool=row[-1].tool)
 
 
@@ -147,37 +148,35 @@ class SharedCause(Plain):
         """Failed calls, with the head of what they said and its cause."""
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
-        if call.cancelled or not call.output:
-            return
         if not call.failed and (call.size > PLAIN or not is_shell(call.tool)):
-            return
-        if call.pauses or call.kind is Kind.WAIT:
-            return
+            return ()
+        if call.cancelled or not call.output or call.pauses or call.kind is WAIT:
+            return ()
         failures = self._failures
         if failures:
             last = failures[-1][0]
             if last.batch == call.batch:
-                return
+                return ()
             if last.epoch != call.epoch or call.asked_at - last.ended_at > PATIENCE:
                 failures.clear()
         head = call.output[:HEAD]
         cause = cause_of(head)
         if not (cause or call.failed):
-            return
+            return ()
         failures.append((call, head, cause))
         if not cause or len(failures) < CAUSES:
-            return
+            return ()
         same = [(one, said) for one, said, why in failures if why == cause]
         if len(same) < self.scene.allows(CAUSES):
-            return
+            return ()
         if all(one.failed for one, _ in same) and len({one.complaint() for one, _ in same}) < 2:
-            return  # `detect.errors` has said so
+            return ()  # `detect.errors` has said so
         if len({one.key for one, _ in same}) < 2:
-            return
+            return ()
         if cause not in _EVERYWHERE and not _one_thing(same, named=cause not in _ABROAD):
-            return
+            return ()
         sure = len(same) >= self.scene.allows(CAUSES_HARD)
-        yield self.scene.finding(
+        finding = self.scene.finding(
             "repeat-error",
             Action.ABORT if sure else Action.NUDGE,
             call,
@@ -188,6 +187,7 @@ class SharedCause(Plain):
             gate=False,
             threshold=CAUSES,
         )
+        return (finding,)
 
     def spoke(self) -> None:
         self._failures.clear()

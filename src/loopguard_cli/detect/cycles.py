@@ -11,7 +11,7 @@ what only echoes the arguments, and any call for the question it puts (`detect.s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Reversible, Sequence
 from itertools import islice
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
@@ -20,7 +20,7 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.resemblance import is_variation
 from loopguard_cli.detect.rule import Plain
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import DELEGATE, EDIT, MOVE, NOTE, WAIT
 
 STRETCH = 48
 """Calls among which a round with noise is looked for."""
@@ -34,28 +34,30 @@ Same = Callable[[Call, Call], bool]
 
 
 def period(calls: Sequence[Call], longest: int, repeats: int, same: Same) -> tuple[int, int]:
-    """Length and extent of the shortest round, of 2 calls or more, that ends ``calls``.
+    """Length and extent of the shortest round, of 2 calls or more, that ends with the first of ``calls``.
 
-    The extent is the number of calls that go round, at least ``repeats`` rounds; (0, 0) if none do.
+    ``calls`` has the newest first. The extent is the number of calls that go round, at least ``repeats``
+    rounds; (0, 0) if none do.
     """
     count = len(calls)
-    backwards = calls[-2::-1]
-    # Calls that are the same are of one tool: names, compared at once, rule most lengths out.
-    tools = [one.tool for one in calls]
-    for length in range(2, longest + 1):
-        if length * repeats > count:
-            break
-        if tools[-length * repeats : -length] != tools[-length * (repeats - 1) :]:
+    if count < 2 * repeats:
+        return 0, 0
+    # The pair with the latest call comes last: its end is open, and it costs most to compare.
+    before = calls[1]
+    tool = before.tool
+    for length in range(2, min(longest, count // repeats) + 1):
+        earlier = calls[1 + length]
+        # Calls that are the same are of one tool.
+        if earlier.tool != tool or not same(earlier, before):
             continue
-        # The pair with the latest call comes last: its end is open, and it costs most to compare.
-        extent = length + 1
-        for later, earlier in zip(backwards, backwards[length:], strict=False):
-            if not same(earlier, later):
-                break
+        extent = length + 2
+        while extent < count and same(calls[extent], calls[extent - length]):
             extent += 1
-        if extent >= length * repeats and same(calls[-length - 1], calls[-1]):
-            block = calls[-length:]
-            if len({one.key for one in block}) == 1 or all(same(block[0], other) for other in block[1:]):
+        if extent >= length * repeats and same(calls[length], calls[0]):
+            first = calls[length - 1]
+            if all(one.key == first.key for one in calls[:length]) or all(
+                same(first, other) for other in calls[: length - 1]
+            ):
                 # One call, whatever it answers, is no round.
                 break
             return length, extent
@@ -69,9 +71,14 @@ def rotation(names: Sequence[str]) -> str:
     return digest("\n".join(turned).encode())
 
 
-def tail(calls: Iterable[Call], count: int) -> list[Call]:
+def newest(calls: Reversible[Call], count: int) -> list[Call]:
+    """The latest ``count`` calls, newest first."""
+    return list(islice(reversed(calls), count))
+
+
+def tail(calls: Reversible[Call], count: int) -> list[Call]:
     """The latest ``count`` calls, oldest first."""
-    latest = list(islice(reversed(calls), count))  # type: ignore[call-overload]
+    latest = newest(calls, count)
     latest.reverse()
     return latest
 
@@ -81,25 +88,27 @@ class ExactCycle(Plain):
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         settings = self.scene.settings
-        calls = tail(self.scene.journal.recent, settings.max_cycle_length * settings.cycle_repeats)
+        calls = newest(self.scene.journal.recent, settings.max_cycle_length * settings.cycle_repeats)
         length, _ = period(calls, settings.max_cycle_length, settings.cycle_repeats, _same_key)
-        if length:
-            proof = calls[-length * settings.cycle_repeats :]
-            yield self.scene.finding(
-                "call-cycle",
-                Action.ABORT,
-                call,
-                proof,
-                now,
-                identity=rotation([one.key for one in proof[-length:]]),
-                count=settings.cycle_repeats,
-                length=length,
-                threshold=settings.cycle_repeats,
-            )
+        if not length:
+            return ()
+        proof = calls[length * settings.cycle_repeats - 1 :: -1]
+        finding = self.scene.finding(
+            "call-cycle",
+            Action.ABORT,
+            call,
+            proof,
+            now,
+            identity=rotation([one.key for one in proof[-length:]]),
+            count=settings.cycle_repeats,
+            length=length,
+            threshold=settings.cycle_repeats,
+        )
+        return (finding,)
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         settings = self.scene.settings
-        calls = tail(self.scene.journal.recent, settings.max_cycle_length * settings.cycle_repeats)
+        calls = newest(self.scene.journal.recent, settings.max_cycle_length * settings.cycle_repeats)
         yield from _rounds_gone(calls, settings, _same_key)
 
 
@@ -107,40 +116,39 @@ class OutcomeCycle(Plain):
     """Preset ``balanced``: keys and outcomes, or keys and errors."""
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        if call.kind is Kind.WAIT:
-            return
-        settings = self.scene.settings
-        longest, repeats = settings.max_cycle_length, self.scene.allows(settings.cycle_repeats)
-        if self.scene.journal.row_length >= longest:
-            return
-        turn, considered = call.turn, islice(reversed(self.scene.journal.recent), longest * (repeats + 1))
-        calls = [one for one in considered if one.turn == turn and (one.proves or one is call)]
-        calls.reverse()
+        scene = self.scene
+        journal, settings = scene.journal, scene.settings
+        longest = settings.max_cycle_length
+        if call.kind is WAIT or journal.row_length >= longest:
+            return ()
+        repeats = scene.allows(settings.cycle_repeats)
+        turn, considered = call.turn, newest(journal.recent, longest * (repeats + 1))
+        calls = [one for one in considered if one.proves and one.turn == turn]
         # After a recovery the old rounds count again once one was gone through anew.
-        fresh = self.scene.journal.since_resume
-        again = self.scene.journal.line(call.key).asked >= repeats
-        length, extent = period(calls, longest, repeats, _same_outcome) if again else (0, 0)
-        if length:
-            self.scene.going_round = call
-            if fresh >= length and extent >= length * _rounds(calls[-length:], repeats):
-                yield self._found(call, calls[-extent:], length, now, exact=True)
-            return
-        if call.kind is Kind.NOTE:
-            return
+        fresh = journal.since_resume
+        if journal.line(call.key).asked >= repeats:
+            length, extent = period(calls, longest, repeats, _same_outcome)
+            if length:
+                scene.going_round = call
+                if fresh >= length and extent >= length * _rounds(calls[:length], repeats):
+                    return (self._found(call, calls[extent - 1 :: -1], length, now, exact=True),)
+                return ()
+        if call.kind is NOTE:
+            return ()
         # Thoughts differ in their words as text does; they are no part of a round.
-        calls = [one for one in calls if one.kind is not Kind.NOTE]
-        if len(calls) > 2 and _nearly_same(calls[-2], call) and _nearly_same(calls[-3], calls[-2]):
-            # Variations of one call are `detect.variations`' matter.
-            return
+        calls = [one for one in calls if one.kind is not NOTE]
+        if len(calls) < 2 * repeats or _one_thing(calls):
+            return ()
         length, extent = period(calls, longest, repeats, _nearly_same)
         if length and fresh >= length:
-            yield self._found(call, calls[-extent:], length, now, exact=False)
+            return (self._found(call, calls[extent - 1 :: -1], length, now, exact=False),)
+        return ()
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         journal, settings = self.scene.journal, self.scene.settings
         calls = [
             one
-            for one in tail(journal.recent, settings.max_cycle_length * (settings.cycle_repeats + 1))
+            for one in newest(journal.recent, settings.max_cycle_length * (settings.cycle_repeats + 1))
             if one.turn == journal.turn and one.proves
         ]
         yield from _rounds_gone(calls, settings, _same_outcome)
@@ -172,27 +180,27 @@ class NoisyCycle(Plain):
     """
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        journal, settings = self.scene.journal, self.scene.settings
-        repeats = self.scene.allows(settings.cycle_repeats)
-        if call.kind is Kind.WAIT or journal.row_length >= settings.max_cycle_length:
-            return
-        if self.scene.going_round is call:
-            return
+        scene = self.scene
+        journal, settings = scene.journal, scene.settings
+        repeats = scene.allows(settings.cycle_repeats)
+        if len(journal.line(call.key).same) < repeats - 1 or call.kind is WAIT:
+            return ()
+        if scene.going_round is call or journal.row_length >= settings.max_cycle_length:
+            return ()
         if len(journal.unchanged(call)) < repeats - 1:
-            return
-        stretch = [
-            one for one in tail(journal.recent, STRETCH) if one.turn == call.turn and one.epoch == call.epoch
-        ]
+            return ()
+        turn, epoch = call.turn, call.epoch
+        stretch = [one for one in newest(journal.recent, STRETCH) if one.turn == turn and one.epoch == epoch]
         counts = Counter(one.key for one in stretch)
         again = [one for one in stretch if counts[one.key] >= repeats and (one is call or one.proves)]
         length, extent = period(again, settings.max_cycle_length, repeats, _same_outcome)
         if not length or journal.since_resume < length:
-            return
-        proof = again[-extent:]
+            return ()
+        proof = again[extent - 1 :: -1]
         span = sum(one.asked_seq >= proof[0].asked_seq for one in stretch)
         if span == len(proof) or span > 2 * len(proof):
-            return
-        yield self.scene.finding(
+            return ()
+        finding = scene.finding(
             "call-cycle",
             Action.NUDGE,
             call,
@@ -205,14 +213,23 @@ class NoisyCycle(Plain):
             threshold=repeats,
             noise=span - len(proof),
         )
+        return (finding,)
 
 
 def _rounds_gone(calls: Sequence[Call], settings: CallSettings, same: Same) -> Iterable[Gauge]:
-    """Rounds that ``calls`` have gone up to their end, from the second on."""
+    """Rounds that ``calls`` (newest first) have gone by now, from the second on."""
     length, extent = period(calls, settings.max_cycle_length, 2, same)
     if length:
-        used, tool = extent // length, calls[-1].tool
+        used, tool = extent // length, calls[0].tool
         yield Gauge(rule="call-cycle", used=used, limit=settings.cycle_repeats, tool=tool)
+
+
+def _one_thing(calls: Sequence[Call]) -> bool:
+    """The latest three are variations of one call, which is `detect.variations`' matter."""
+    latest, before, earlier = calls[:3]
+    if not latest.tool == before.tool == earlier.tool:
+        return False
+    return _nearly_same(earlier, before) and _nearly_same(before, latest)
 
 
 def _same_key(one: Call, other: Call) -> bool:
@@ -228,7 +245,7 @@ def _same_outcome(one: Call, other: Call) -> bool:
 
 def _rounds(block: Sequence[Call], repeats: int) -> int:
     """How many rounds prove it: the answers of what moves through a page say little."""
-    return max(repeats, MOVING_ROUNDS) if any(one.kind is Kind.MOVE for one in block) else repeats
+    return max(repeats, MOVING_ROUNDS) if any(one.kind is MOVE for one in block) else repeats
 
 
 def _nearly_same(one: Call, other: Call) -> bool:
@@ -241,10 +258,10 @@ def _nearly_same(one: Call, other: Call) -> bool:
     known = one.complete and other.complete
     if known and one.failed and other.failed and _fail_alike(one, other):
         return True
-    if not known and (one if one.complete else other).failed and one.kind is Kind.EDIT:
+    if not known and (one if one.complete else other).failed and one.kind is EDIT:
         # A failing edit that is tried again with other arguments, its end still open.
         return True
-    if (one.kind is Kind.DELEGATE or not known or one.raw == other.raw) and one.question == other.question:
+    if (one.kind is DELEGATE or not known or one.raw == other.raw) and one.question == other.question:
         return True
     return not known and (one if one.complete else other).failed and is_variation(one, other)
 

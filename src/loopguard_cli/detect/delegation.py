@@ -10,7 +10,7 @@ comes after six may end the turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
@@ -18,7 +18,7 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
 from loopguard_cli.detect.resemblance import is_variation
 from loopguard_cli.detect.rule import Plain
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import DELEGATE
 
 NUDGE, BLOCK = 3, 4
 REPORTS, REPORTS_HARD = 4, 6
@@ -35,8 +35,9 @@ class RepeatedDelegation(Plain):
     """Counts rounds in which one task was delegated."""
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        if call.kind is not Kind.DELEGATE:
-            return
+        return self._given(call, now) if call.kind is DELEGATE else ()
+
+    def _given(self, call: Call, now: float) -> Iterator[Finding]:
         proof = self._rounds(call)
         equal = all(one.key == call.key for one in proof)
         if len(proof) >= BLOCK and equal:
@@ -51,7 +52,7 @@ class RepeatedDelegation(Plain):
         """Rounds in which the task of the latest delegation was given, from the second on."""
         recent = self.scene.journal.recent
         call = recent[-1] if recent else None
-        if call is None or call.kind is not Kind.DELEGATE:
+        if call is None or call.kind is not DELEGATE:
             return
         if (used := len(self._rounds(call))) > 1:
             yield Gauge(rule="repeated-delegation", used=used, limit=NUDGE, tool=call.tool)
@@ -60,7 +61,7 @@ class RepeatedDelegation(Plain):
         """One delegation of the same task for each of the latest rounds, oldest first."""
         given: dict[int, Call] = {}
         for one in reversed(tail(self.scene.journal.recent, CONSIDERED)):
-            if one.turn != call.turn or one.kind is not Kind.DELEGATE:
+            if one.turn != call.turn or one.kind is not DELEGATE:
                 break
             if one.key != call.key and not is_variation(one, call):
                 if one.round == call.round:
@@ -73,7 +74,7 @@ class RepeatedDelegation(Plain):
     def _equal_reports(self, call: Call, now: float) -> Iterable[Finding]:
         proof: list[Call] = []
         for one in reversed(tail(self.scene.journal.recent, CONSIDERED)[:-1]):
-            if one.turn != call.turn or one.kind is not Kind.DELEGATE or not one.complete:
+            if one.turn != call.turn or one.kind is not DELEGATE or not one.complete:
                 break
             if proof and one.raw != proof[-1].raw:
                 break

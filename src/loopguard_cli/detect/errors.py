@@ -20,7 +20,7 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import READ
 
 SAYING = 12
 """Letters of an error that says something; shorter ones ("exit code 1") say nothing in common."""
@@ -56,27 +56,29 @@ class ExactError(Plain):
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.cancelled:
-            return
+            return ()
         if not call.reported:
             self._row.clear()
-            return
+            return ()
         if self._row and self._row[-1].alike() != call.alike():
             self._row.clear()
         self._row.append(call)
         limit = self.scene.settings.error_threshold
         if len(self._row) > limit:
             del self._row[0]
-        if len(self._row) >= limit:
-            yield self.scene.finding(
-                "repeat-error",
-                Action.ABORT,
-                call,
-                self._row,
-                now,
-                identity=digest(call.alike().encode("utf-8", "surrogatepass")),
-                gate=False,
-                threshold=limit,
-            )
+        if len(self._row) < limit:
+            return ()
+        finding = self.scene.finding(
+            "repeat-error",
+            Action.ABORT,
+            call,
+            self._row,
+            now,
+            identity=digest(call.alike().encode("utf-8", "surrogatepass")),
+            gate=False,
+            threshold=limit,
+        )
+        return (finding,)
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         yield from _gauge(self._row, self.scene.settings.error_threshold)
@@ -102,31 +104,31 @@ class RoundError(Plain):
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.cancelled:
-            return
+            return ()
         row = self._row
-        if call.failed and (call.pauses or (row and call.waits > row[-1].waits)):
-            # It takes its time between tries: waiting, which `detect.waiting` looks after.
-            return
         if not call.failed:
             if not row or call.batch != row[-1].batch:
                 row.clear()
-            return
+            return ()
+        if call.pauses or (row and call.waits > row[-1].waits):
+            # It takes its time between tries: waiting, which `detect.waiting` looks after.
+            return ()
         if row and (row[-1].complaint() != call.complaint() or call.asked_at - row[-1].ended_at > PATIENCE):
             row.clear()
         if row and row[-1].batch == call.batch:
-            return
+            return ()
         self._steady = self._steady + 1 if row and call.fails_as(row[-1]) else 1
         row.append(call)
         if len(row) > KEPT:
             del row[1]
         limit = self.scene.allows(self.scene.settings.error_threshold)
         if len(row) < limit + NUDGE_EXTRA or not says_something(call):
-            return
-        if call.kind is Kind.READ and _scattered(row):
+            return ()
+        if call.kind is READ and _scattered(row):
             # Several places were asked, and each refuses.
             limit += SCATTERED_EXTRA
             if len(row) < limit + NUDGE_EXTRA:
-                return
+                return ()
         one_tool = len({one.tool for one in row}) == 1
         equal = one_tool and len({one.raw for one in row}) == 1
         enough = limit + HARD_EXTRA
@@ -137,7 +139,7 @@ class RoundError(Plain):
         # Tools that do not exist are many, and one mistake.
         misnamed = not one_tool and all(one.complaint() != one.alike() for one in row)
         hard = len(row) >= enough and (one_tool or misnamed)
-        yield self.scene.finding(
+        finding = self.scene.finding(
             "repeat-error",
             Action.ABORT if hard else Action.NUDGE,
             call,
@@ -148,6 +150,7 @@ class RoundError(Plain):
             gate=False,
             threshold=limit,
         )
+        return (finding,)
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         yield from _gauge(self._row, self.scene.settings.error_threshold + NUDGE_EXTRA)

@@ -13,13 +13,17 @@ from collections.abc import Iterable
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
-from loopguard_cli.detect.cycles import tail
+from loopguard_cli.detect.cycles import newest, tail
 from loopguard_cli.detect.rule import Plain
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import IDLE, MOVE, NOTE
 from loopguard_cli.detect.waiting import is_waiting
 
 OFTEN = 2
 """Times the window, and calls more than the threshold: so many in a longer stretch count as well."""
+
+
+_OTHERWISE = (MOVE, NOTE, IDLE)
+"""Kinds of calls that say little by coming again."""
 
 
 class ExactFrequency(Plain):
@@ -53,28 +57,28 @@ class OutcomeFrequency(Plain):
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         settings = self.scene.settings
-        line = self.scene.journal.line(call.key)
+        journal = self.scene.journal
+        line = journal.line(call.key)
         limit = self.scene.allows(settings.frequency_threshold)
-        if line.swings:
-            return
-        if line.asked < limit or call.kind in (Kind.MOVE, Kind.NOTE, Kind.IDLE) or is_waiting(call, line):
-            return
-        if self.scene.journal.row_length >= limit:
+        if line.asked < limit or line.swings or call.kind in _OTHERWISE or is_waiting(call, line):
+            return ()
+        if journal.row_length >= limit:
             # In a row it is another rule's matter, with another threshold.
-            return
+            return ()
         if line.degree is not Sameness.EQUAL:
             # An answer that is all time and numbers (a clock's) says nothing by being alike.
-            return
-        latest = tail(self.scene.journal.recent, settings.frequency_window)
-        if len([one for one in latest if one.key == call.key]) < limit:
-            return
-        past = self.scene.journal.unchanged(call)
-        since = latest[0].asked_seq
+            return ()
+        latest = newest(journal.recent, settings.frequency_window)
+        key = call.key
+        if sum([one.key == key for one in latest]) < limit:
+            return ()
+        past = journal.unchanged(call)
+        since = latest[-1].asked_seq
         same = [one for one in past if one.asked_seq >= since]
         count = _rounds(past) + 1
         if _rounds(same) + 1 < limit and not self._often(past, count, limit):
-            return
-        yield self.scene.finding(
+            return ()
+        finding = self.scene.finding(
             "call-frequency",
             Action.NUDGE,
             call,
@@ -85,6 +89,7 @@ class OutcomeFrequency(Plain):
             window=settings.frequency_window,
             threshold=limit,
         )
+        return (finding,)
 
     def _often(self, past: list[Call], count: int, limit: int) -> bool:
         """Not that dense, but again and again."""

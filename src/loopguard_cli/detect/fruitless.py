@@ -16,7 +16,7 @@ from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.errors import says_something
 from loopguard_cli.detect.rule import Plain, Scene
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import ACT
 
 KEYS = 64
 KEPT = 64
@@ -33,23 +33,18 @@ class FruitlessEdits(Plain):
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if not call.complete:
-            return
+            return ()
         if not call.failed:
             self._failures.pop(call.key, None)
-            if (
-                self._alike
-                and call.tool == self._alike[-1].tool
-                and call.kind is Kind.ACT
-                and not call.writes
-            ):
+            if self._alike and call.tool == self._alike[-1].tool and call.kind is ACT and not call.writes:
                 self._alike.clear()
-            return
+            return ()
         row = self._longer(self._row(call), call)
         limit = self.scene.settings.fruitless_edit_cycles
         changes = len({one.epoch for one in row})
         if changes < limit or changes % limit:
-            return
-        yield self.scene.finding(
+            return ()
+        finding = self.scene.finding(
             "fruitless-edits",
             Action.NUDGE,
             call,
@@ -60,6 +55,7 @@ class FruitlessEdits(Plain):
             gate=False,
             threshold=limit,
         )
+        return (finding,)
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         """Changes after which the call that failed last failed in the same way, from the second on."""

@@ -11,7 +11,6 @@ one line per key for the last `KEYS` keys.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator
 
 from loopguard_cli.core.events import (
     Event,
@@ -32,7 +31,7 @@ from loopguard_cli.detect import said
 from loopguard_cli.detect.agreement import Sameness
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.outcomes import says_dead
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import ACT, EDIT, MOVE, WAIT
 
 OPEN = 256
 RECENT = 64
@@ -83,7 +82,7 @@ OUTCOMES_KEPT = 2
 
 
 class Journal:
-    """All calls of a session, fed by `apply` and `follow`."""
+    """All calls of a session, fed by `asked`, `ended` and `follow`."""
 
     def __init__(self, recent: int = RECENT) -> None:
         self.recent: deque[Call] = deque(maxlen=max(recent, RECENT))
@@ -117,26 +116,27 @@ class Journal:
 
     # --- feeding -----------------------------------------------------------------------------
 
-    def apply(
-        self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float
-    ) -> Iterator[tuple[bool, Call]]:
-        """Take a call's event in; yields ``(ended, call)`` for one that is new (False) or ended (True)."""
-        if not isinstance(event, ToolFinished):
-            if event.call not in self.open:
-                yield False, self._asked(Call(event, seq, now))
-            return
+    def asked(self, event: ToolAsked | ToolStarted | ToolFinished, seq: int, now: float) -> Call | None:
+        """Take in that a call is asked for, or begins; None if it was heard of before."""
+        if event.call in self.open:
+            return None
+        return self._asked(Call(event, seq, now))
+
+    def unheard(self, event: ToolFinished) -> bool:
+        """The call has an end that counts, and nothing was heard of its beginning (see `asked`)."""
+        return not event.refused and event.call not in self.open
+
+    def ended(self, event: ToolFinished, seq: int, now: float) -> Call | None:
+        """Take in the end of a call; None if it did not run."""
         call = self.open.pop(event.call, None)
-        if event.refused:
-            if call is not None:
-                self._withdraw(call)
-            return
         if call is None:
-            call = self._asked(Call(event, seq, now))
-            self.open.pop(call.id, None)
-            yield False, call
+            return None
+        if event.refused:
+            self._withdraw(call)
+            return None
         call.end(event, seq, now)
         self._ended(call)
-        yield True, call
+        return call
 
     def follow(self, event: Event) -> None:
         """Take in what happens beside the calls."""
@@ -292,20 +292,20 @@ class Journal:
             del line.same[1]
         line.same.append(call)
         line.last = call
-        if call.kind in (Kind.EDIT, Kind.ACT):
+        if call.kind in (EDIT, ACT):
             if call.fresh and not call.failed:
                 self.epoch += 1
                 self.changes += call.writes
             elif not call.fresh and degree < Sameness.STEADY:
                 # What acts and now does something else stands in another world (a bisection's next step).
                 self.epoch += 1
-        elif call.kind is Kind.MOVE and not call.failed:
+        elif call.kind is MOVE and not call.failed:
             # Pages move on even where the answer does not show it (pictures, "ok").
             self.epoch += 1
         call.left = self.epoch
         if self._is_news(call) and degree < Sameness.STEADY:
             # That it is dead is no news, for however long and however often it died.
-            old = degree is Sameness.ALIKE and call.kind is Kind.WAIT and says_dead(call.output or "")
+            old = degree is Sameness.ALIKE and call.kind is WAIT and says_dead(call.output or "")
             self.news += not old
 
     @staticmethod
@@ -314,7 +314,7 @@ class Journal:
         return last is not None and last.left == call.epoch
 
     def _is_news(self, call: Call) -> bool:
-        asked = call.question if call.kind is Kind.WAIT else call.key
+        asked = call.question if call.kind is WAIT else call.key
         fact = f"{asked}:{call.raw}"
         news = fact not in self._known
         self._known[fact] = None

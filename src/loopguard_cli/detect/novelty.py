@@ -15,7 +15,7 @@ from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import WAIT
 
 WINDOW = 30
 NEW = 1
@@ -29,19 +29,19 @@ class NoNovelty(Plain):
         self._window: deque[tuple[Call, int, int]] = deque(maxlen=WINDOW)
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
-        if not call.complete or call.kind is Kind.WAIT or call.pending:
-            return
+        if not call.complete or call.kind is WAIT or call.pending:
+            return ()
         journal = self.scene.journal
         self._window.append((call, journal.news, journal.epoch))
         if len(self._window) < WINDOW:
-            return
+            return ()
         _, news, epoch = self._window[0]
         if journal.news - news > NEW or journal.epoch != epoch:
-            return
+            return ()
         proof = [one for one, _, _ in self._window]
         keys = sorted({one.key for one in proof})
         self._window.clear()
-        yield self.scene.finding(
+        finding = self.scene.finding(
             "no-novelty",
             Action.NUDGE,
             call,
@@ -53,6 +53,7 @@ class NoNovelty(Plain):
             window=WINDOW,
             distinct=len(keys),
         )
+        return (finding,)
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         """The latest calls that brought at most one new thing, once they are a third of the window."""

@@ -16,7 +16,7 @@ from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import NOTE
 
 NUDGE, HARD = 5, 8
 KEPT = 16
@@ -39,10 +39,10 @@ class PlanAgain(Plain):
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         row = self._row
-        states = states_of(call.arguments) if call.kind is Kind.NOTE else ()
+        states = states_of(call.arguments) if call.kind is NOTE else ()
         if len(states) < 2:
             row.clear()
-            return
+            return ()
         if row and not (_together(row[-1], call) and _alike(states, self._states)):
             row.clear()
         self._states = states
@@ -50,8 +50,8 @@ class PlanAgain(Plain):
         if len(row) > KEPT:
             del row[1]
         if len(row) < self.scene.allows(NUDGE) or len({one.key for one in row}) < 2:
-            return
-        yield self.scene.finding(
+            return ()
+        finding = self.scene.finding(
             "same-outcome",
             Action.NUDGE,
             call,
@@ -61,6 +61,7 @@ class PlanAgain(Plain):
             limit=Action.ABORT if len(row) >= HARD else Action.NUDGE,
             threshold=NUDGE,
         )
+        return (finding,)
 
     def spoke(self) -> None:
         self._row.clear()

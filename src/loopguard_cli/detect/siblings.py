@@ -25,10 +25,10 @@ class SiblingError(Plain):
         self._changes = 0
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        before = self.scene.kin.failures(self.scene.session, call.key) if call.fresh else []
+        before = self.scene.kin.failures(self.scene.session, call.key) if call.fresh else ()
         if len(before) < NUDGE:
-            return
-        yield self.scene.finding(
+            return ()
+        finding = self.scene.finding(
             "sibling-error",
             Action.BLOCK if len(before) >= BLOCK else Action.NUDGE,
             call,
@@ -39,6 +39,7 @@ class SiblingError(Plain):
             limit=Action.ABORT if len(before) >= BLOCK else Action.NUDGE,
             threshold=NUDGE,
         )
+        return (finding,)
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         kin, session, changes = self.scene.kin, self.scene.session, self.scene.journal.changes

@@ -20,7 +20,7 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
 from loopguard_cli.detect.shapes import CONSIDERED
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import DELEGATE, EDIT, IDLE, MOVE, NOTE, WAIT
 
 CALLS, CALLS_HARD = 8, 14
 MAX_NEW = 0.3
@@ -34,7 +34,7 @@ SHORT = 2_000
 EVERY = 2
 """Calls after which it is looked again."""
 
-_NOT_ASKING = (Kind.WAIT, Kind.MOVE, Kind.NOTE, Kind.DELEGATE, Kind.IDLE)
+_NOT_ASKING = (WAIT, MOVE, NOTE, DELEGATE, IDLE)
 _FILE = re.compile(r"\w\.[A-Za-z]")
 _NUMBERED = re.compile(r"\s*\d+\s*[|:\u2192\t]")
 _LINE_NUMBER = re.compile(r"^\s*\d+\s*[|:\u2192\t] ?", re.MULTILINE)
@@ -52,7 +52,7 @@ class Stagnation(Plain):
         """How many there must be before it is looked again."""
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
-        if call.kind in _NOT_ASKING or call.kind is Kind.EDIT or not call.complete or call.pending:
+        if call.kind in _NOT_ASKING or call.kind is EDIT or not call.complete or call.pending:
             return ()
         if (changes := self.scene.journal.changes) != self._changes:
             self._changes, self._count, self._due = changes, 0, CALLS
@@ -103,7 +103,7 @@ class Stagnation(Plain):
             and one.complete
             and one.output is not None
             and one.kind not in _NOT_ASKING
-            and one.kind is not Kind.EDIT
+            and one.kind is not EDIT
         ]
 
     def _asks_nothing_new(self, calls: Sequence[Call]) -> bool:

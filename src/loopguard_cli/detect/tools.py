@@ -34,6 +34,11 @@ class Kind(Enum):
     """A command that does nothing at all, or only says something."""
 
 
+READ, EDIT, MOVE, WAIT, NOTE, DELEGATE, ACT, IDLE = Kind
+"""By themselves, since Python 3.11 takes its time to find them in the class, and each call is asked many
+times what it does."""
+
+
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
@@ -58,15 +63,15 @@ _LOOKING = _set(
 _DELEGATING = _set("subagent delegate spawn handoff")
 
 _WORDS: tuple[tuple[Kind, frozenset[str]], ...] = (
-    (Kind.WAIT, _set("wait sleep poll status watch monitor progress heartbeat")),
-    (Kind.DELEGATE, _DELEGATING),
-    (Kind.NOTE, _set("think thought todo todos todowrite todoread plan")),
+    (WAIT, _set("wait sleep poll status watch monitor progress heartbeat")),
+    (DELEGATE, _DELEGATING),
+    (NOTE, _set("think thought todo todos todowrite todoread plan")),
     (
-        Kind.EDIT,
+        EDIT,
         _set("edit multiedit write patch replace insert create append rename delete remove update"),
     ),
-    (Kind.MOVE, _set("scroll click press swipe tap key type hover drag next goto step walk turn advance")),
-    (Kind.READ, _LOOKING),
+    (MOVE, _set("scroll click press swipe tap key type hover drag next goto step walk turn advance")),
+    (READ, _LOOKING),
 )
 
 _UNDER_WAY = _set("task tasks job jobs run runs build builds deployment deployments pipeline queue")
@@ -141,21 +146,21 @@ def _by_name(tool: str) -> Kind | None:
     words = frozenset(ordered)
     if words & _LOOKING and words & (_SHELL_NAMES | _SCREENS):
         # "read_terminal", "BashOutput": a look at what a command prints meanwhile.
-        return Kind.WAIT
+        return WAIT
     if words & _SHELL_NAMES:
         return None
     if words & _UNDER_WAY and words & _LOOKING and ordered[0] not in _VERBS:
         # "task_list", "get_job": a look at something that goes on elsewhere.
-        return Kind.WAIT
+        return WAIT
     if "move" in words and not words & _FILES:
         # A character in a game, a pointer, a robot; "move_file" is another matter.
-        return Kind.MOVE
+        return MOVE
     if words & {"task", "agent"}:
         if words <= _GIVING:
-            return Kind.DELEGATE
+            return DELEGATE
         if "task" in words and not words & _DELEGATING:
-            return Kind.NOTE
-    return next((kind for kind, names in _WORDS if words & names), Kind.ACT)
+            return NOTE
+    return next((kind for kind, names in _WORDS if words & names), ACT)
 
 
 def is_paging(tool: str) -> bool:
@@ -192,17 +197,17 @@ def _of_command(command: str) -> Kind:
     text = command[:2048]
     if not text.strip():
         # Nothing typed into a terminal asks it for more of what is still running there.
-        return Kind.WAIT
+        return WAIT
     if _WAITING_COMMAND.search(text) or _POLLED_URL.search(text):
-        return Kind.WAIT
+        return WAIT
     if _REDIRECT.search(text):
-        return Kind.ACT
+        return ACT
     parts = [part for part in _SEGMENT.split(text) if part]
     if all(_IDLE_COMMAND.match(part) for part in parts):
-        return Kind.IDLE
+        return IDLE
     if all(_READING_COMMAND.match(part) for part in parts):
-        return Kind.READ
-    return Kind.ACT
+        return READ
+    return ACT
 
 
 def _typed(tool: str, args: Mapping[str, Any]) -> str | None:
@@ -216,27 +221,27 @@ def kind_of(tool: str, args: Mapping[str, Any]) -> Kind:
     """What this call does."""
     typed = _typed(tool, args)
     if typed is not None:
-        return Kind.ACT if typed.strip() else Kind.WAIT
+        return ACT if typed.strip() else WAIT
     kind = _by_name(tool)
     if kind is None:
         command = command_of(args)
-        return _of_command(command) if command or _names_command(args) else Kind.ACT
-    if kind in (Kind.ACT, Kind.EDIT, Kind.READ):
+        return _of_command(command) if command or _names_command(args) else ACT
+    if kind in (ACT, EDIT, READ):
         for field in _ACTION_FIELDS:
             action = args.get(field)
             if isinstance(action, str):
                 if action in _WAITING_ACTIONS:
-                    return Kind.WAIT
+                    return WAIT
                 if action in _VIEWING_ACTIONS:
-                    return Kind.READ
+                    return READ
                 if action in _MOVING_ACTIONS:
-                    return Kind.MOVE
+                    return MOVE
     return kind
 
 
 def pauses(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:
     """It lets time pass."""
-    if kind is not Kind.WAIT:
+    if kind is not WAIT:
         return False
     if is_shell(tool):
         return _PAUSING_COMMAND.search(command_of(args)[:2048]) is not None
@@ -245,9 +250,9 @@ def pauses(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:
 
 def writes(tool: str, args: Mapping[str, Any], kind: Kind) -> bool:
     """It plainly changes files or what is installed."""
-    if kind is Kind.EDIT:
+    if kind is EDIT:
         return True
-    return kind is Kind.ACT and is_shell(tool) and _writing(command_of(args))
+    return kind is ACT and is_shell(tool) and _writing(command_of(args))
 
 
 @lru_cache(maxsize=1024)

@@ -9,14 +9,14 @@ shards, exercises), so the file has to be called a trial. Five rounds are a nudg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain
 from loopguard_cli.detect.shapes import CONSIDERED
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import ACT, EDIT, NOTE, READ
 
 ROUNDS, ROUNDS_HARD = 5, 8
 LONGEST = 3
@@ -39,12 +39,16 @@ class NumberedTrials(Plain):
     """Write a trial, run it, see the same; write the next."""
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
-        if call.kind not in (Kind.ACT, Kind.READ) or not call.fresh or call.size < TELLING:
-            return
+        if not call.fresh or call.size < TELLING or call.kind not in (ACT, READ):
+            return ()
         recent = self.scene.journal.recent
-        if len(recent) < 2 * ROUNDS or recent[-1] is not call or recent[-2].kind is not Kind.EDIT:
-            return
-        calls = [one for one in recent if one.turn == call.turn and one.kind is not Kind.NOTE]
+        if len(recent) < 2 * ROUNDS or recent[-1] is not call or recent[-2].kind is not EDIT:
+            return ()
+        return self._look(call, now)
+
+    def _look(self, call: Call, now: float) -> Iterator[Finding]:
+        recent = self.scene.journal.recent
+        calls = [one for one in recent if one.turn == call.turn and one.kind is not NOTE]
         for length in range(2, LONGEST + 1):
             rounds = _rounds(calls, length)
             if rounds >= self.scene.allows(ROUNDS) and _is_trial(calls[-length:]):
@@ -69,11 +73,15 @@ class Rewritten(Plain):
     """One file written over and over, with nothing new in it and nothing else done."""
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
-        if call.kind is not Kind.EDIT or call.failed:
-            return
+        if call.kind is not EDIT or call.failed:
+            return ()
         recent = self.scene.journal.recent
-        if len(recent) < REWRITES or recent[-2].kind is not Kind.EDIT or recent[-REWRITES].tool != call.tool:
-            return
+        if len(recent) < REWRITES or recent[-2].kind is not EDIT or recent[-REWRITES].tool != call.tool:
+            return ()
+        return self._look(call, now)
+
+    def _look(self, call: Call, now: float) -> Iterator[Finding]:
+        recent = self.scene.journal.recent
         place = _whole_file(call)
         row: list[Call] = []
         for one in reversed(recent):
@@ -124,7 +132,7 @@ def _rounds(calls: Sequence[Call], length: int) -> int:
 def _same_but_numbers(one: Call, other: Call) -> bool:
     if one.tool != other.tool or one.kind is not other.kind or not (one.complete and other.complete):
         return False
-    if one.kind is not Kind.EDIT and one.raw != other.raw:
+    if one.kind is not EDIT and one.raw != other.raw:
         return False
     if one.width > CONSIDERED or other.width > CONSIDERED or one.key == other.key:
         return False
@@ -132,6 +140,6 @@ def _same_but_numbers(one: Call, other: Call) -> bool:
 
 
 def _is_trial(block: Sequence[Call]) -> bool:
-    edits = [one for one in block if one.kind is Kind.EDIT]
+    edits = [one for one in block if one.kind is EDIT]
     names = [str(value) for one in edits for value in one.arguments.values() if isinstance(value, str)]
     return bool(edits) and any(len(name) < 256 and _TRIAL.search(name) for name in names)

@@ -31,7 +31,7 @@ from loopguard_cli.detect.agreement import Sameness, measures
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE, Line
 from loopguard_cli.detect.rule import Plain
-from loopguard_cli.detect.tools import Kind, is_paging
+from loopguard_cli.detect.tools import DELEGATE, EDIT, MOVE, READ, is_paging
 from loopguard_cli.detect.waiting import is_waiting
 
 SAMPLES = 8
@@ -71,9 +71,9 @@ class Unchanged(Plain):
         if is_waiting(call, line):
             return
         limit = scene.threshold(call.tool, scene.settings.repeat_threshold)
-        if call.kind is Kind.MOVE:
+        if call.kind is MOVE:
             limit = max(limit, self._moves(call, line))
-        elif call.kind is Kind.DELEGATE:
+        elif call.kind is DELEGATE:
             limit = max(limit, SAMPLES)
         elif line.swings:
             limit = max(limit, CHANCE)
@@ -82,7 +82,7 @@ class Unchanged(Plain):
         in_row = scene.journal.row_length >= limit and self._follows(call)
         if in_row and repeats >= limit - 1:
             yield self._refusal(call, same, repeats + 1, limit, now)
-        elif in_row and call.kind is Kind.EDIT:
+        elif in_row and call.kind is EDIT:
             yield self._refusal(call, self._row(call), scene.journal.row_length, limit, now)
         elif repeats >= limit and all(past.failed for past in same):
             yield self._refusal(call, same, repeats + 1, limit + 1, now)
@@ -135,7 +135,7 @@ class Unchanged(Plain):
         past = journal.unchanged(call)
         count = line.repeats if past else 0
         pending = [one for one in journal.open.values() if one.key == call.key and one is not call]
-        if call.kind is Kind.READ:
+        if call.kind is READ:
             together = sum(one.round == call.round for one in past) + len(pending)
             if together + 1 < FLOOD:
                 past, count = past[: len(past) - together + len(pending)], count - together + len(pending)
@@ -171,14 +171,14 @@ class Unchanged(Plain):
 
     def _alike(self, call: Call, row: Sequence[Call], now: float) -> Iterator[Finding]:
         """Equal calls in a row, the outcomes of which are not equal but do not look like progress."""
-        if len(row) < 2 or call.kind is Kind.MOVE:
+        if len(row) < 2 or call.kind is MOVE:
             return
         scene = self.scene
         done = [past for past in row if past.complete]
         alike = 1
         while alike < len(done) and done[-alike].sameness(done[-alike - 1]) >= Sameness.ALIKE:
             alike += 1
-        limit = scene.allows(3 if call.kind is Kind.READ else ALIKE)
+        limit = scene.allows(3 if call.kind is READ else ALIKE)
         slow = done and done[-1].ended_at - done[-1].asked_at > SLOW
         # Equal ones are the matter of the refusals above, whose threshold the user may have raised.
         varied = any(one.raw != done[-1].raw for one in done[-alike:])
@@ -205,9 +205,7 @@ class Unchanged(Plain):
             call,
             proof,
             now,
-            limit=Action.BLOCK
-            if count >= (limit + 2 if call.kind is Kind.READ else 2 * limit)
-            else Action.NUDGE,
+            limit=Action.BLOCK if count >= (limit + 2 if call.kind is READ else 2 * limit) else Action.NUDGE,
             threshold=limit,
         )
 

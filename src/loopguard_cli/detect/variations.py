@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
@@ -28,7 +28,7 @@ from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.resemblance import counted_on, is_variation
 from loopguard_cli.detect.rule import Plain, Scene
 from loopguard_cli.detect.shapes import Shape
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import ACT, DELEGATE, EDIT, IDLE, MOVE, NOTE, WAIT
 
 VARIATIONS = 5
 RETURNING = 6
@@ -62,7 +62,7 @@ TELLING = 40
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
-_NOT_ASKING = (Kind.EDIT, Kind.NOTE, Kind.WAIT, Kind.MOVE, Kind.DELEGATE)
+_NOT_ASKING = (EDIT, NOTE, WAIT, MOVE, DELEGATE)
 
 
 class SameOutcome(Plain):
@@ -77,20 +77,21 @@ class SameOutcome(Plain):
         journal = self.scene.journal
         if call.kind in _NOT_ASKING or journal.since_resume < 2 or journal.row_length >= VARIATIONS:
             # Equal calls in a row are `detect.unchanged`'s matter.
-            return
+            return ()
         past = (
             one
             for one in islice(reversed(journal.recent), 1, CONSIDERED)
-            if one.kind is not Kind.NOTE and one.turn == call.turn
+            if one.kind is not NOTE and one.turn == call.turn
         )
-        if call.kind is Kind.IDLE:
-            yield from self._idle(call, past, now)
-            return
+        if call.kind is IDLE:
+            return self._idle(call, past, now)
         run = self._run(past, call)
-        if self.scene.licensed > len(run):
-            return
-        if len(run) < VARIATIONS - 1 or run[-1].pending:
-            return
+        if len(run) < VARIATIONS - 1 or run[-1].pending or self.scene.licensed > len(run):
+            return ()
+        return self._look(call, run, now)
+
+    def _look(self, call: Call, run: Sequence[Call], now: float) -> Iterator[Finding]:
+        """The calls of ``run`` and ``call`` are of one tool, and their outcomes agree."""
         # What writes and says no more than "ok" tells by its arguments alone whether it goes on.
         terse = call.writes and run[-1].size < TELLING
         varied = [*_while(run, call, _asks_the_same if terse else is_variation), call]
@@ -101,7 +102,7 @@ class SameOutcome(Plain):
         distinct = len({one.key for one in steady})
         if len(steady) < RETURNING or distinct < 2:
             return
-        acts = any(one.kind is Kind.ACT for one in steady)
+        acts = any(one.kind is ACT for one in steady)
         if acts and run[-1].size < TELLING:
             # "ok" is what most acts bring.
             return
@@ -114,10 +115,10 @@ class SameOutcome(Plain):
         """Variations of the latest call with the same outcome, from the second on."""
         journal = self.scene.journal
         call = journal.recent[-1] if journal.recent else None
-        if call is None or call.kind in (*_NOT_ASKING, Kind.IDLE) or call.turn != journal.turn:
+        if call is None or call.kind in (*_NOT_ASKING, IDLE) or call.turn != journal.turn:
             return
         past = (one for one in islice(reversed(journal.recent), 1, CONSIDERED) if one.turn == call.turn)
-        run = self._run((one for one in past if one.kind is not Kind.NOTE), call)
+        run = self._run((one for one in past if one.kind is not NOTE), call)
         varied = [*_while(run, call, is_variation), call]
         if len(varied) > 1 and len({one.key for one in varied}) > 1:
             yield Gauge(rule="same-outcome", used=len(varied), limit=VARIATIONS, tool=call.tool)
@@ -148,14 +149,14 @@ class SameOutcome(Plain):
         return False
 
     def _idle(self, call: Call, past: Iterable[Call], now: float) -> Iterable[Finding]:
-        idle = [*takewhile(lambda one: one.kind is Kind.IDLE, past)]
+        idle = [*takewhile(lambda one: one.kind is IDLE, past)]
         idle = [*reversed(idle), call]
         if len(idle) >= VARIATIONS and len({one.key for one in idle}) > 1:
             yield self._found(call, idle, now, VARIATIONS)
 
     def _found(self, call: Call, proof: Sequence[Call], now: float, limit: int) -> Finding:
         count = len(proof)
-        idle = call.kind is Kind.IDLE
+        idle = call.kind is IDLE
         equal = idle or all(one.raw == proof[0].raw for one in proof[:-1])
         outcome = "" if idle else proof[-2].alike()
         return self.scene.finding(
@@ -175,17 +176,19 @@ class GrowingCall(Plain):
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         grown = self._chain(call)
-        if len(grown) >= GROWN:
-            yield self.scene.finding(
-                "growing-call",
-                Action.NUDGE,
-                call,
-                grown,
-                now,
-                identity=digest(f"{call.tool}:{sorted(set(call.shape.words))}".encode("utf-8", "replace")),
-                limit=Action.ABORT if len(grown) >= GROWN + AFTER_NUDGE else Action.NUDGE,
-                threshold=GROWN,
-            )
+        if len(grown) < GROWN:
+            return ()
+        finding = self.scene.finding(
+            "growing-call",
+            Action.NUDGE,
+            call,
+            grown,
+            now,
+            identity=digest(f"{call.tool}:{sorted(set(call.shape.words))}".encode("utf-8", "replace")),
+            limit=Action.ABORT if len(grown) >= GROWN + AFTER_NUDGE else Action.NUDGE,
+            threshold=GROWN,
+        )
+        return (finding,)
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         """Calls up to the latest that grow, from the second on."""

@@ -18,7 +18,7 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import Line
 from loopguard_cli.detect.outcomes import says_dead
 from loopguard_cli.detect.rule import Plain, Scene
-from loopguard_cli.detect.tools import Kind
+from loopguard_cli.detect.tools import EDIT, WAIT
 
 QUICK, SLOW = 10.0, 60.0
 """Seconds between polls: below the first it hurries, above the second it takes its time."""
@@ -41,20 +41,21 @@ KEPT = 128
 def is_waiting(call: Call, line: Line) -> bool:
     """``call`` is part of waiting, as far as it and the earlier answers of its kind tell."""
     last = line.last
-    if call.kind is Kind.WAIT:
+    if last is None:
+        return call.kind is WAIT
+    if call.kind is WAIT:
         return not (
-            last is not None
-            and line.repeats > 1
+            line.repeats > 1
             and line.degree is Sameness.EQUAL
             and not last.pending
             and not call.pauses
             and call.waits == last.waits
             and call.asked_at - last.asked_at < HURRIED
         )
-    if last is not None and call.waits > last.waits and call.kind is not Kind.EDIT:
-        # It was slept in between: a retry that takes its time.
-        return True
-    return last is not None and line.degree is Sameness.EQUAL and call.kind is not Kind.EDIT and last.pending
+    if call.kind is EDIT:
+        return False
+    # It was slept in between (a retry that takes its time), or something is still under way.
+    return call.waits > last.waits or (last.pending and line.degree is Sameness.EQUAL)
 
 
 class PollUnchanged(Plain):
@@ -66,11 +67,12 @@ class PollUnchanged(Plain):
         self._news = 0
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
-        line = self.scene.journal.line(call.key)
+        journal = self.scene.journal
+        line = journal.line(call.key)
         if not is_waiting(call, line):
-            return
-        if self.scene.journal.news != self._news:
-            self._news = self.scene.journal.news
+            return ()
+        if journal.news != self._news:
+            self._news = journal.news
             self._polls.clear()
         self._polls.append(call)
         if len(self._polls) > KEPT:
@@ -80,11 +82,11 @@ class PollUnchanged(Plain):
         if limit == POLLS_SLOW and _for_hours(mine, line):
             limit = POLLS_HOURS
         if len(mine) < limit:
-            return
+            return ()
         hard = len(mine) >= limit + _patience(limit, line)
-        if _slows_down(mine) or (len(mine) % limit and not hard):
-            return
-        yield self.scene.finding(
+        if (len(mine) % limit and not hard) or _slows_down(mine):
+            return ()
+        finding = self.scene.finding(
             "poll-unchanged",
             Action.BLOCK if hard else Action.NUDGE,
             call,
@@ -94,6 +96,7 @@ class PollUnchanged(Plain):
             threshold=limit,
             pause_seconds=round(_pause(mine), 1),
         )
+        return (finding,)
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if self._polls and self._polls[-1] is call and self.scene.journal.news != self._news:
