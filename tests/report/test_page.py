@@ -198,6 +198,18 @@ def test_each_kind_of_alarm_is_called_what_it_is_and_counted_by_itself() -> None
     assert "Loops and hints and warnings, and why" in Page(text).text
 
 
+def test_the_legend_names_what_is_drawn_and_nothing_else() -> None:
+    calls = [Item(event=1, time=START, kind=Kind.CALL, title="read", ok=True)]
+    quiet = [Turn(number=1, time=START, ended=START + 9, who="person", items=calls)]
+
+    def legend(**more: object) -> list[str]:
+        told = render(a_report(**more)).partition('<p class="legend">')[2].partition("</p>")[0]
+        return re.findall(r"</i>([^<]*)</span>", told)
+
+    assert legend(turns=quiet) == ["tool call", "a person"]
+    assert legend()[-5:] == ["cut off", "continued", "goal", "error", "a person"]
+
+
 def test_going_on_after_a_loop_and_for_a_goal_are_told_apart() -> None:
     shown = Page(render(a_report(continued=2, pursued=31))).text
     assert "2continued after a loop" in shown

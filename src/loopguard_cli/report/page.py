@@ -10,7 +10,7 @@ from string import Template
 from loopguard_cli import __version__
 from loopguard_cli.core.measures import money, plural
 from loopguard_cli.report import charts
-from loopguard_cli.report.model import HINTS, MARKED, Alarm, Budget, Curve, Goal, Report, names
+from loopguard_cli.report.model import HINTS, MARKED, Alarm, Budget, Curve, Goal, Kind, Report, names
 from loopguard_cli.report.texts import amount, clock, counted, date, duration, html, number
 from loopguard_cli.report.timeline import timeline
 
@@ -44,7 +44,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield _head(report)
     yield _notes(report)
     yield _tiles(report)
-    yield _section("When", "when", charts.strip(report) + _legend())
+    yield _section("When", "when", charts.strip(report) + _legend(report))
     yield _alarms(report)
     yield _goals(report)
     for curve in report.curves:
@@ -109,7 +109,12 @@ def _tiles(report: Report) -> str:
     return f'<dl class="tiles">{cells}</dl>'
 
 
-def _legend() -> str:
+def _legend(report: Report) -> str:
+    """What the marks of the timeline mean, of those that are on it."""
+    items = [item for turn in report.turns for item in turn.items]
+    drawn = {str(item.kind) for item in items} | {turn.who for turn in report.turns}
+    drawn |= {"call failed"} if any(item.ok is False for item in items) else set()
+    drawn |= {"text"} if Kind.REASONING in drawn else set()
     entries = (
         ("call", "tool call"),
         ("call failed", "failed"),
@@ -119,9 +124,11 @@ def _legend() -> str:
         ("block", "blocked"),
         ("abort", "cut off"),
         ("continuation", "continued"),
+        ("goal", "goal"),
+        ("error", "error"),
         ("person", "a person"),
     )
-    spans = (f'<span><i class="{kind}"></i>{name}</span>' for kind, name in entries)
+    spans = (f'<span><i class="{kind}"></i>{name}</span>' for kind, name in entries if kind in drawn)
     return f'<p class="legend">{"".join(spans)}</p>'
 
 
