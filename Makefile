@@ -12,7 +12,7 @@ again = || { echo "What failed, once more:"; $(BIN)/pytest -m $(1) --last-failed
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit real crashes reliability agents bench test-pythons generate pictures dist clean
+.PHONY: help demo test lint types unit real test-agents stories crashes reliability agents bench test-pythons generate pictures dist clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -42,6 +42,10 @@ test-agents: $(READY) ## Install all agents and tell the stories of loops, goals
 	@scripts/install-agents
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m real $(call again,real)
 
+stories: $(READY) ## Loops, goals and stops with the other agents, as far as they can be installed; CI runs it.
+	@scripts/install-agents --offered
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m story $(call again,story)
+
 agents: ## Install the OpenCode that the tests drive (into .agents/).
 	@scripts/install-agents opencode
 
@@ -60,8 +64,9 @@ test-pythons: ## Tests without a real agent, on every supported Python found.
 generate: $(READY) ## Write completions, man pages and generated documentation anew.
 	$(BIN)/python scripts/generate.py
 
-pictures: $(READY) agents ## Take the pictures of the terminal in docs/images anew.
+pictures: $(READY) agents ## Take the pictures in docs/images anew (needs chromium).
 	PATH="$(CURDIR)/.agents/opencode/node_modules/.bin:$$PATH" $(BIN)/python scripts/pictures.py
+	$(BIN)/python -m scripts.report_pictures
 
 dist: $(READY) ## Build the wheel and the source distribution.
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

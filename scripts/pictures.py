@@ -95,6 +95,7 @@ _TONES = (
     (re.compile(r"^\d\. .*"), "bold"),
     (re.compile(r"^   \$ .*"), "bold cyan"),
     (re.compile(r"^   \|.*"), "dim"),
+    (re.compile(r"(?<=^   \| )(loopguard|Error): .*"), "not dim yellow"),
     (re.compile(r"(?<=^   )ok  "), "green"),
     (re.compile(r"(?<=^   )FAIL"), "bold red"),
     (re.compile(r"^All \d+ .*"), "bold green"),
@@ -121,8 +122,10 @@ def demonstration() -> Text:
 
 ROWS, COLUMNS = 24, 96
 SLOW = "import time\ntime.sleep(4)\nprint('3 failed')\n"
-WATCHED_SECONDS = 14.0
-"""Into the second of the slow calls that follow the refused one."""
+WATCHED = re.compile(r"number 1 +running for [2-9] s(?s:.*)-> block")
+"""What is waited for: the call after the refused one, while it runs."""
+WATCHED_SECONDS = 90.0
+"""For so long; then something is wrong."""
 
 
 def watching() -> Text:
@@ -166,11 +169,13 @@ def _screen(argv: list[str], folder: Path, environment: dict[str, str]) -> Text:
         argv, cwd=folder, env=environment, stdin=slave, stdout=slave, stderr=slave
     ) as process:
         end = time.monotonic() + WATCHED_SECONDS
-        while (left := end - time.monotonic()) > 0:
+        while (left := end - time.monotonic()) > 0 and not WATCHED.search("\n".join(screen.display)):
             if select.select([master], [], [], left)[0]:
                 stream.feed(os.read(master, 65536))
         text = _text(screen)
         process.terminate()
+    if not WATCHED.search(text.plain):
+        raise SystemExit(f"the live view did not show what it should:\n{text.plain}")
     return text
 
 

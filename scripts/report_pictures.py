@@ -1,6 +1,6 @@
 """Takes the pictures of docs/report.md: a report of a recorded session, in a real browser.
 
-Needs chromium (Debian: ``apt-get install chromium``). Run it as ``python -m scripts.report_pictures``.
+``make pictures`` takes them. Needs chromium (Debian: ``apt-get install chromium``).
 """
 
 from __future__ import annotations

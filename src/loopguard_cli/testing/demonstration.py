@@ -17,6 +17,7 @@ from typing import Protocol
 
 import msgspec
 
+from loopguard_cli.core.measures import counted
 from loopguard_cli.exit_codes import ExitCode
 from loopguard_cli.testing import opencode
 from loopguard_cli.testing.agent import sandbox as stand_in
@@ -216,7 +217,7 @@ def _blocked(played: Played) -> list[Check]:
         Check(
             what="a different call went through",
             ok=played.runs("fix.log") == 1,
-            seen=f"its file has {played.runs('fix.log')} line(s)",
+            seen=f"its file has {counted(played.runs('fix.log'), 'line')}",
         ),
         _ended(played, 0),
     ]
@@ -245,7 +246,7 @@ def _resumed(played: Played) -> list[Check]:
         Check(
             what="the task was resumed",
             ok=played.runs("fix.log") == 1,
-            seen=f"its next call ran {played.runs('fix.log')} time(s)",
+            seen=f"its next call ran {counted(played.runs('fix.log'), 'time')}",
         ),
         _ended(played, 0),
     ]
@@ -281,7 +282,7 @@ def _ended(played: Played, code: int) -> Check:
     return Check(
         what=f"the run ended with exit status {code:d}",
         ok=played.exit_code == code,
-        seen=str(played.exit_code),
+        seen=f"it was {played.exit_code}",
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from loopguard_cli import history
 from loopguard_cli.cli.render.page import Block, Cell, Line, Table, Tone, line
-from loopguard_cli.cli.render.texts import iso
+from loopguard_cli.cli.render.texts import iso, tilde
 from loopguard_cli.core.measures import duration
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.study.scan import Place, Sum, Totals
@@ -122,7 +122,7 @@ def _places(title: str, places: Sequence[Place], home: str, has_cost: bool) -> I
     for place in places:
         loop = place.loop
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(loop.time))
-        where = f" in {_short(place.project, home)}" if place.project else ""
+        where = f" in {tilde(place.project, home)}" if place.project else ""
         yield line(
             f"  {when}  {NAMES.get(place.agent, place.agent)}{where}: ",
             Cell(f"{loop.rule}, {loop.action}", Tone.WARN),
@@ -135,7 +135,7 @@ def _places(title: str, places: Sequence[Place], home: str, has_cost: bool) -> I
             yield line(Cell(f"    doubtful: {loop.suspect}", Tone.WARN))
         if loop.shown:
             yield line(f"    > {loop.shown}")
-        yield line(Cell(f"    {_short(place.path, home)} event {loop.event}", Tone.QUIET))
+        yield line(Cell(f"    {tilde(place.path, home)} event {loop.event}", Tone.QUIET))
 
 
 def _unread(totals: Totals) -> Iterator[Line]:
@@ -171,7 +171,3 @@ def _count(number: int, what: str) -> str:
         return f"1 {what}"
     plural = what.replace("record", "records", 1) if what.startswith("record ") else f"{what}s"
     return f"{number:,} {plural}"
-
-
-def _short(path: str, home: str) -> str:
-    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") or path == home else path

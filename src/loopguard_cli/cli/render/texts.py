@@ -13,6 +13,11 @@ def clean(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
+def tilde(path: str, home: str) -> str:
+    """``path``, with the person's home folder as ``~``."""
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") or path == home else path
+
+
 def width(text: str) -> int:
     """Columns that ``text`` takes on a terminal."""
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

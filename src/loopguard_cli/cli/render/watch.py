@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from loopguard_cli.cli.render.history import describe, notable
 from loopguard_cli.cli.render.page import Bar, Block, Cell, Line, Table, Tone, line
@@ -16,7 +17,7 @@ from loopguard_cli.cli.render.status import (
     goal_state,
     run_page,
 )
-from loopguard_cli.cli.render.texts import cut, stamp
+from loopguard_cli.cli.render.texts import cut, stamp, tilde
 from loopguard_cli.core.measures import duration, number
 from loopguard_cli.store.lines import Entry
 
@@ -26,7 +27,10 @@ QUIET_AFTER_S = 5.0
 
 def head(view: StatusView) -> Line:
     clock = time.strftime("%H:%M:%S", time.localtime(view.now))
-    return line(Cell("loopguard", Tone.STRONG), Cell(f"  {clock}  q ends  {view.project}", Tone.QUIET))
+    return line(
+        Cell("loopguard", Tone.STRONG),
+        Cell(f"  {clock}  q ends  {tilde(view.project, str(Path.home()))}", Tone.QUIET),
+    )
 
 
 def page(view: StatusView) -> list[Block]:
