@@ -10,12 +10,14 @@ from loopguard_cli.core.events import (
     TextDelta,
     TextSnapshot,
     ToolAsked,
+    ToolFinished,
     ToolStarted,
     UsageReported,
 )
 from loopguard_cli.core.ids import RequestId, SessionId
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.study.replay import Found, Judge
+from loopguard_cli.study.skimming import SkimmingPanel, Unremarkable
 
 PIECE = 1_024
 """A whole text is fed in pieces of so many characters, as a stream would bring it, so that an alarm
@@ -39,10 +41,19 @@ class Hindsight:
     """
 
     def __init__(self, session: SessionId, settings: GuardSettings) -> None:
-        self._judge = Judge(session, settings)
+        self._panel = SkimmingPanel(session, settings)
+        self._judge = Judge(settings, self._panel)
 
     def take(self, index: int, time: float, event: Event) -> Sequence[Raised]:
-        if isinstance(event, ToolStarted):
+        if isinstance(event, TextSnapshot):
+            if not event.synthetic:
+                return self._text(index, time, event)
+        elif isinstance(event, UsageReported):
+            return ()
+        elif isinstance(event, (ToolAsked, ToolFinished)):
+            self._panel.acted()
+        elif isinstance(event, ToolStarted):
+            self._panel.acted()
             event = ToolAsked(
                 session=event.session,
                 request=RequestId(event.call),
@@ -50,26 +61,29 @@ class Hindsight:
                 tool=event.tool,
                 args=event.args,
             )
-        elif isinstance(event, UsageReported):
-            return ()
-        elif isinstance(event, TextSnapshot) and not event.synthetic:
-            return self._text(index, time, event)
-        return self._judged(index, time, event)
+        # Hardly any event makes a finding, and there may be millions of events.
+        if found := self._judge.judge(event, index, time):
+            return [Raised(one, event, 0) for one in found]
+        return ()
 
     def _text(self, index: int, time: float, event: TextSnapshot) -> Sequence[Raised]:
+        text = event.text
+        if self._panel.skim(event, index):
+            whole = _piece(Unremarkable, event, text)
+            if found := self._judge.judge(whole, index, time):
+                # What is found is about something else, and would have been with the first piece.
+                first = _piece(TextDelta, event, text[:PIECE])
+                return [Raised(one, first, len(first.delta)) for one in found]
+            return ()
         raised: list[Raised] = []
-        for start in range(0, len(event.text), PIECE):
-            piece = TextDelta(
-                session=event.session,
-                message=event.message,
-                part=event.part,
-                channel=event.channel,
-                delta=event.text[start : start + PIECE],
-            )
-            raised += self._judged(index, time, piece, start + len(piece.delta))
+        for start in range(0, len(text), PIECE):
+            piece = _piece(TextDelta, event, text[start : start + PIECE])
+            end = start + len(piece.delta)
+            raised += [Raised(one, piece, end) for one in self._judge.judge(piece, index, time)]
         return raised
 
-    def _judged(self, index: int, time: float, event: Event, at: int = 0) -> Sequence[Raised]:
-        if found := self._judge.judge(event, index, time):
-            return [Raised(one, event, at) for one in found]
-        return ()
+
+def _piece(kind: type[TextDelta], event: TextSnapshot, text: str) -> TextDelta:
+    return kind(
+        session=event.session, message=event.message, part=event.part, channel=event.channel, delta=text
+    )

@@ -15,9 +15,9 @@ import msgspec
 
 from loopguard_cli.core.effects import Effect, Record
 from loopguard_cli.core.events import Event, Origin, ToolAsked, UserSpoke
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Panel
 from loopguard_cli.core.hub import Hub
-from loopguard_cli.core.ids import CallKey, SessionId
+from loopguard_cli.core.ids import CallKey
 from loopguard_cli.core.policy import Policy
 from loopguard_cli.core.records import LoopFound
 from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode
@@ -60,7 +60,11 @@ def replay(path: Path, settings: GuardSettings, damage: Damage | None = None) ->
     """
     trace = Trace(path, damage)
     header = trace.header()
-    judge = _Recorded(header, settings) if header.is_recording else Judge(SESSION, settings)
+    judge = (
+        _Recorded(header, settings)
+        if header.is_recording
+        else Judge(settings, DetectorPanel(SESSION, settings))
+    )
     for moment in trace.moments():
         yield from judge.take(moment)
 
@@ -68,10 +72,10 @@ def replay(path: Path, settings: GuardSettings, damage: Damage | None = None) ->
 class Judge:
     """Detectors and policy over one session that was recorded without us."""
 
-    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
+    def __init__(self, settings: GuardSettings, panel: Panel) -> None:
         self._settings = settings
         self._wording = Wording(settings.locale)
-        self._panel = DetectorPanel(session, settings)
+        self._panel = panel
         self._policy = Policy(settings, ABLE)
 
     def take(self, moment: Moment) -> Iterator[Found]:
