@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -191,7 +192,11 @@ def test_another_loopguard_on_the_path_is_pointed_out(programs: Path) -> None:
 def test_as_a_command(cli: Cli, project: Path) -> None:
     done = cli("doctor")
     assert done.returncode == 0
-    assert "-> install one of: OpenCode" in done.stdout
+    # Agents, and neither protocols nor ways to run any program.
+    (named,) = re.findall(r"-> install one of: ([^;]*);", done.stdout)
+    assert set(named.split(", ")) == {
+        "OpenCode", "Claude Code", "Codex", "pi", "Gemini CLI", "Qwen Code", "Copilot CLI",
+    }  # fmt: skip
     assert done.stdout.rstrip().endswith("warnings.")
     (project / "loopguard.toml").write_text("[guard")
     failed = cli("doctor", "--json")

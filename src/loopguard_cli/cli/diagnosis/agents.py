@@ -24,12 +24,12 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+(?:[^\s.,;:)]|\.(?=\S))*")
 
 def agents() -> Iterator[Diagnosis]:
     unusable: list[str] = []
-    known_agents = [known for _, known in registry(unusable.append)]
+    known_agents = dict(registry(unusable.append))
     for line in unusable:
         yield Diagnosis(area="agents", level=Level.WARNING, text=line)
-    installed = [one for known in known_agents for one in _programs(known)]
+    installed = [one for known in known_agents.values() for one in _programs(known)]
     if not installed:
-        names = ", ".join(known.title for known in known_agents)
+        names = ", ".join(known.title for name, known in known_agents.items() if name in SUBJECTS)
         yield Diagnosis(
             area="agents", level=Level.WARNING, text="no agent that we know is on PATH",
             advice=f"install one of: {names}; any other program can be run too, with less guard",
