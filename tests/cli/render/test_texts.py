@@ -27,5 +27,10 @@ def test_foreign_text_loses_its_controls() -> None:
     assert texts.cut("short", 5) == "short"
 
 
+def test_a_home_folder_is_shortened_and_no_other_that_begins_alike() -> None:
+    shown = [texts.tilde(path, "/home/dev") for path in ("/home/dev", "/home/dev/shop", "/home/developer/x")]
+    assert shown == ["~", "~/shop", "/home/developer/x"]
+
+
 def test_wide_characters_take_two_columns() -> None:
     assert [texts.width(text) for text in ("abc", "日本", "e\u0301")] == [3, 4, 1]
