@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import psutil
@@ -212,6 +212,29 @@ def test_an_address_nobody_listens_at() -> None:
         hook = Webhook(f"http://127.0.0.1:{taken.getsockname()[1]}/", "r")
         notified([hook], stopped(), complain=complaints.append)
     assert "refused" in complaints[0]
+
+
+def test_a_server_that_answers_byte_by_byte_holds_nothing_up() -> None:
+    """Each byte is within the time limit of the socket; the program ends without waiting for the last."""
+    over, patience = Event(), [100]
+
+    def drip(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            while not over.wait(0.1) and patience[0]:
+                patience[0] -= 1
+                connection.sendall(b"a")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=drip, args=(listening,), daemon=True).start()
+        complaints: list[str] = []
+        hook = Webhook(f"http://127.0.0.1:{listening.getsockname()[1]}/", "r")
+        notified([hook], stopped(), seconds=0.3, complain=complaints.append)
+        over.set()
+    assert patience[0], "it was waited for"
+    assert complaints == ["no notice could be sent (webhook): took too long"]
 
 
 @pytest.mark.parametrize("address", ["ftp://host/", "file:///etc/passwd", "host/path", "https://"])

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -206,6 +206,8 @@ class _Collector(ThreadingHTTPServer):
     def __init__(self) -> None:
         self.got: dict[str, bytes] = {}
         self.status = 200
+        self.answers = Event()
+        self.answers.set()
         super().__init__(("127.0.0.1", 0), _Handler)
 
 
@@ -215,6 +217,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.got[self.path] = body
+        self.server.answers.wait(30)
         self.send_response(self.server.status)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -274,6 +277,24 @@ def test_a_collector_that_refuses_is_mentioned_once(
     (complaint,) = complaints
     assert complaint.startswith("telemetry could not be exported: ")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_collector_that_does_not_answer_is_given_up_and_mentioned(
+    collector: _Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otel, "CLOSE_SECONDS", 0.2)
+    collector.answers.clear()
+    complaints: list[str] = []
+    settings = OtelSettings(enabled=True, endpoint=f"http://127.0.0.1:{collector.server_port}")
+    telemetry = connect(settings, run="r", complain=complaints.append)
+    assert telemetry is not None
+    for record in NIGHT:
+        telemetry.see(record, 100.0)
+    telemetry.close(101.0)
+    collector.answers.set()
+    assert complaints == [
+        "telemetry could not be exported: the collector took more than 0.2 s; the rest is dropped"
+    ]
 
 
 def test_it_is_off_unless_switched_on() -> None:

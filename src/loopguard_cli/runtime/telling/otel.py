@@ -266,7 +266,8 @@ def connect(
             "otel.enabled is set, but OpenTelemetry is not installed", "install loopguard-cli[otel]"
         ) from error
 
-    _quieten(complain)
+    complaint = _Complaint(complain)
+    _quieten(complaint)
     base = settings.endpoint.rstrip("/")
 
     def at(signal: str) -> dict[str, Any]:
@@ -292,6 +293,8 @@ def connect(
         thread = Thread(target=finish, name="telemetry", daemon=True)
         thread.start()
         thread.join(CLOSE_SECONDS)
+        if thread.is_alive():
+            complaint.say(f"the collector took more than {CLOSE_SECONDS:g} s; the rest is dropped")
 
     return Telemetry(
         spans.get_tracer(SCOPE, __version__),
@@ -309,14 +312,18 @@ class _Complaint(logging.Handler):
         self._complain: Callable[[str], object] | None = complain
 
     def emit(self, record: logging.LogRecord) -> None:
+        self.say(" ".join(record.getMessage().split())[:200])
+
+    def say(self, why: str) -> None:
+        """Unless something was said before."""
         complain, self._complain = self._complain, None
         if complain is not None:
-            complain(f"telemetry could not be exported: {' '.join(record.getMessage().split())[:200]}")
+            complain(f"telemetry could not be exported: {why}")
 
 
-def _quieten(complain: Callable[[str], object]) -> None:
+def _quieten(complaint: _Complaint) -> None:
     logger = logging.getLogger("opentelemetry")
-    logger.handlers[:] = [_Complaint(complain)]
+    logger.handlers[:] = [complaint]
     logger.propagate = False
 
 

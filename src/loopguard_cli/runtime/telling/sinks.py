@@ -13,6 +13,8 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
+from threading import Thread
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -88,7 +90,7 @@ class Webhook:
         self._run = run
 
     async def send(self, notice: Notice) -> None:
-        await asyncio.to_thread(self._post, payload(notice, self._run))
+        await _beside(partial(self._post, payload(notice, self._run)))
 
     def _post(self, body: bytes) -> None:
         from http.client import HTTPConnection, HTTPSConnection
@@ -211,6 +213,32 @@ async def _run(argv: Sequence[str], *, stdin: bytes = b"", environ: Mapping[str,
                 await process.wait()
     if process.returncode:
         raise ValueError(f"{argv[0]} ended with status {process.returncode}")
+
+
+async def _beside(work: Callable[[], None]) -> None:
+    """``work`` in a thread that nobody waits for once we are cancelled.
+
+    A server that answers one byte a second outlasts any time limit on its socket, and a thread of the
+    event loop's own pool is waited for before the program may end.
+    """
+    loop = asyncio.get_running_loop()
+    settled: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: Exception | None) -> None:
+        if not settled.done():
+            settled.set_exception(error) if error else settled.set_result(None)
+
+    def work_on() -> None:
+        error = None
+        try:
+            work()
+        except Exception as raised:
+            error = raised
+        with suppress(RuntimeError):  # the loop is gone, and so is whoever asked
+            loop.call_soon_threadsafe(settle, error)
+
+    Thread(target=work_on, name="notice", daemon=True).start()
+    await settled
 
 
 def _printable(text: str) -> str:
