@@ -18,7 +18,7 @@ from loopguard_cli.core.events import (
     ToolStarted,
     UserSpoke,
 )
-from loopguard_cli.history import Conversation, lines
+from loopguard_cli.history import Conversation, lines, opencode
 from tests.history.places import CLAUDE, CODEX, GEMINI, OPENCODE, PI, conversations, database, read
 
 FILES = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI, "pi": PI}
@@ -167,6 +167,39 @@ def test_damaged_rows_are_counted(tmp_path: Path) -> None:
     events, tally = read(session)
     assert tally.damaged == 2
     assert [e for e in events if isinstance(e, ToolFinished)]
+
+
+def test_parts_that_are_too_long_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = database(tmp_path / "opencode.db")
+    (session, _) = conversations("opencode", path)
+    before, _ = read(session)
+    monkeypatch.setattr(opencode, "MAX_ROW_BYTES", 20_000)
+    with closing(sqlite3.connect(path)) as writer:
+        for order in ("ASC", "DESC"):  # in the midst of the others
+            writer.execute(
+                "INSERT INTO part SELECT 'prt_long' || ?, id, session_id, time_created, 0, ? FROM message "
+                f"WHERE session_id = ? ORDER BY time_created {order} LIMIT 1",
+                (order, json.dumps({"type": "text", "text": "x" * 70_000}), session.session),
+            )
+        writer.commit()
+    events, tally = read(session)
+    assert events == before
+    assert (tally.oversized, tally.damaged) == (2, 0)
+
+
+def test_a_part_that_is_no_text_is_one_damaged_part(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db")
+    (session, _) = conversations("opencode", path)
+    _, whole = read(session)
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute(
+            "UPDATE part SET data = CAST(x'7b22ff' AS TEXT) WHERE id = (SELECT max(id) FROM part "
+            "WHERE session_id = ?)",
+            (session.session,),
+        )
+        writer.commit()
+    _, tally = read(session)
+    assert (tally.damaged, tally.records) == (1, whole.records)
 
 
 def test_a_database_with_damaged_pages_is_read_as_far_as_it_goes(tmp_path: Path) -> None:

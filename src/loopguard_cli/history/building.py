@@ -6,6 +6,7 @@ that a reply was over. That follows here, so that all readers tell it alike.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from loopguard_cli.core.events import (
@@ -50,7 +51,9 @@ class Building:
         self._parts = 0
         self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
 
-    def take(self) -> list[Timed]:
+    def take(self) -> Sequence[Timed]:
+        if not self._made:  # mostly: of many records nothing follows at once
+            return ()
         made, self._made = self._made, []
         return made
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,14 @@ _SESSIONS = """
 """
 _SESSION = "SELECT directory, parent_id, version, time_created FROM session WHERE id = ?"
 _PARTS = """
-    SELECT m.id, m.data, p.id, length(p.data), CASE WHEN length(p.data) <= ? THEN p.data END, p.time_created
+    SELECT m.id, CAST(m.data AS BLOB), p.id, {data}, p.time_created
     FROM message AS m LEFT JOIN part AS p ON p.message_id = m.id
-    WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id
+    WHERE m.session_id = :session ORDER BY m.time_created, m.id, p.id
 """
+"""As bytes: what is no text at all is then one damaged record, and need not be decoded twice."""
+_DATA = "CAST(p.data AS BLOB)"
+_SHORT_DATA = f"CASE WHEN length(p.data) <= :most THEN {_DATA} END"
+"""Asking for the length reads everything once more, so it is asked only where something is too long."""
 _BYTES_PER_PART = 2_000
 """For progress only: asking for the true size would read everything twice."""
 
@@ -134,9 +139,8 @@ def read(conversation: Conversation, tally: Tally) -> Iterator[Timed]:
                 made.at(created / 1000)
                 made.add(AgentConnected(agent="opencode", version=version or ""))
                 made.seen(directory or "", parent or "")
-            rows = database.execute(_PARTS, (MAX_ROW_BYTES, conversation.session))
             session = _Session(made)
-            for row in rows:
+            for row in _rows(database, conversation.session):
                 session.take(row, tally)
                 yield from made.take()
             session.end()
@@ -145,6 +149,22 @@ def read(conversation: Conversation, tally: Tally) -> Iterator[Timed]:
         tally.damaged += 1
     made.idle()
     yield from made.take()
+
+
+def _rows(database: sqlite3.Connection, session: str) -> Iterator[tuple[Any, ...]]:
+    """The parts of a session with their messages; no data for one that is longer than is read."""
+    given = {"session": session, "most": MAX_ROW_BYTES}
+    before = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
+    done = 0
+    # What is read twice should be the same twice, though the agent goes on writing.
+    database.execute("BEGIN")
+    try:
+        for row in database.execute(_PARTS.format(data=_DATA), given):
+            yield row
+            done += 1
+    except sqlite3.DataError:
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+        yield from islice(database.execute(_PARTS.format(data=_SHORT_DATA), given), done, None)
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -167,7 +187,7 @@ class _Session:
         self._files: tuple[str, ...] = ()
 
     def take(self, row: tuple[Any, ...], tally: Tally) -> None:
-        message_id, message, part_id, length, data, created = row
+        message_id, message, part_id, data, created = row
         tally.records += 1
         try:
             if message_id != self._id:
@@ -176,7 +196,7 @@ class _Session:
                 self._id, self._message, self._spoke = message_id, _Message(), False
                 self._begin(_message_decoder.decode(message))
             if data is not None:
-                tally.bytes += length
+                tally.bytes += len(data)
                 self._part(part_id, _part_decoder.decode(data), (created or 0) / 1000)
             elif part_id is not None:
                 tally.oversized += 1
