@@ -58,11 +58,23 @@ class _Usage(msgspec.Struct, frozen=True):
     cache_creation_input_tokens: int | None = 0
 
 
+class _Block(msgspec.Struct, frozen=True):
+    type: Any = None
+    id: Any = None
+    name: Any = None
+    input: Any = None
+    text: Any = None
+    thinking: Any = None
+    content: Any = None
+    is_error: Any = False
+    tool_use_id: Any = None
+
+
 class _Message(msgspec.Struct, frozen=True):
     id: str | None = ""
     role: str = ""
     model: str | None = ""
-    content: str | list[dict[str, Any]] | None = None
+    content: str | list[_Block] | None = None
     usage: _Usage | None = None
 
 
@@ -161,13 +173,13 @@ def _assistant(line: _Line, message: _Message, made: Building) -> None:
         return
     made.reply(message.id or line.uuid or "", model=message.model or "")
     for block in _blocks(message):
-        match block.get("type"):
+        match block.type:
             case "text":
-                made.text(_string(block.get("text")))
+                made.text(_string(block.text))
             case "thinking":
-                made.text(_string(block.get("thinking")), channel=Channel.REASONING)
+                made.text(_string(block.thinking), channel=Channel.REASONING)
             case "tool_use" | "server_tool_use":
-                made.call(_string(block.get("id")), _string(block.get("name")), block.get("input"))
+                made.call(_string(block.id), _string(block.name), block.input)
             case _:
                 pass
     if (usage := message.usage) is not None:
@@ -182,10 +194,10 @@ def _assistant(line: _Line, message: _Message, made: Building) -> None:
 def _user(line: _Line, message: _Message, made: Building) -> None:
     said = []
     for block in _blocks(message):
-        if block.get("type") == "tool_result":
+        if block.type == "tool_result":
             _result(block, made)
-        elif block.get("type") == "text":
-            said.append(_string(block.get("text")))
+        elif block.type == "text":
+            said.append(_string(block.text))
     text = "\n".join(said)
     if text.startswith(_INTERRUPTED):
         made.error("interrupted", aborted=True)
@@ -194,16 +206,16 @@ def _user(line: _Line, message: _Message, made: Building) -> None:
         made.user(line.uuid or "", text, origin=Origin.HOST if hosts else Origin.PERSON)
 
 
-def _result(block: dict[str, Any], made: Building) -> None:
-    output = _flat(block.get("content"))
-    ok = not block.get("is_error")
+def _result(block: _Block, made: Building) -> None:
+    output = _flat(block.content)
+    ok = not block.is_error
     code = None if ok else _EXIT_CODE.match(output)
-    made.result(_string(block.get("tool_use_id")), output, ok=ok, exit_code=int(code[1]) if code else None)
+    made.result(_string(block.tool_use_id), output, ok=ok, exit_code=int(code[1]) if code else None)
 
 
-def _blocks(message: _Message) -> list[dict[str, Any]]:
+def _blocks(message: _Message) -> list[_Block]:
     if isinstance(message.content, str):
-        return [{"type": "text", "text": message.content}]
+        return [_Block(type="text", text=message.content)]
     return message.content or []
 
 

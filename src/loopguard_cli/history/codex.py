@@ -30,10 +30,34 @@ _SHELL_HEAD = re.compile(
 """Written above the output of each command; differs from call to call by itself."""
 
 
+class _Payload(msgspec.Struct, frozen=True):
+    """What is read of any line's; most of a rollout is in other fields, or says the same once more."""
+
+    type: Any = None
+    role: Any = None
+    id: Any = None
+    call_id: Any = None
+    namespace: Any = None
+    name: Any = None
+    content: Any = None
+    summary: Any = None
+    arguments: Any = None
+    input: Any = None
+    action: Any = None
+    output: Any = None
+    provenance: Any = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
+    usage: Any = None
+    info: Any = None
+    source: Any = None
+    cwd: Any = None
+    cli_version: Any = None
+    model: Any = None
+
+
 class _Line(msgspec.Struct, frozen=True):
     type: str = ""
     timestamp: str | None = ""
-    payload: dict[str, Any] = {}
+    payload: _Payload = _Payload()
 
 
 _decoder = msgspec.json.Decoder(_Line)
@@ -83,12 +107,12 @@ class _Thread:
                 self._event(payload)
             case "token_usage_record":
                 self._has_usage_records = True
-                self._usage(payload.get("usage"))
+                self._usage(payload.usage)
             case "session_meta":
                 self._meta(payload)
             case "turn_context":
-                self._model = _string(payload.get("model"))
-                self.made.seen(_string(payload.get("cwd")))
+                self._model = _string(payload.model)
+                self.made.seen(_string(payload.cwd))
             case "compacted":
                 self.made.compacted()
             case "world_state" | "ghost_snapshot" | "turn_diff":
@@ -97,41 +121,41 @@ class _Thread:
                 return False
         return True
 
-    def _meta(self, payload: dict[str, Any]) -> None:
+    def _meta(self, payload: _Payload) -> None:
         # A forked thread repeats, behind its own, the line of the one it came from.
         if self._begun:
             return
         self._begun = True
-        session = _string(payload.get("id"))
-        parent = _parent(payload.get("source"))
+        session = _string(payload.id)
+        parent = _parent(payload.source)
         if session and session != self.made.session:
             before, self.made = self.made, Building(session, parent=parent)
             self.made.at(before.time)
-        self.made.add(AgentConnected(agent="codex", version=_string(payload.get("cli_version"))))
-        self.made.seen(_string(payload.get("cwd")), parent)
+        self.made.add(AgentConnected(agent="codex", version=_string(payload.cli_version)))
+        self.made.seen(_string(payload.cwd), parent)
 
-    def _item(self, payload: dict[str, Any]) -> bool:
+    def _item(self, payload: _Payload) -> bool:
         made = self.made
-        match payload.get("type"):
-            case "message" if payload.get("role") == "assistant":
+        match payload.type:
+            case "message" if payload.role == "assistant":
                 self._responding()
-                made.text(_flat(payload.get("content")))
+                made.text(_flat(payload.content))
             case "message":
-                if payload.get("role") == "user" and _by_person(payload):
-                    made.user(_string(payload.get("id")), _flat(payload.get("content")), model=self._model)
+                if payload.role == "user" and _by_person(payload):
+                    made.user(_string(payload.id), _flat(payload.content), model=self._model)
             case "reasoning":
                 self._responding()
-                said = _flat(payload.get("content")) or _flat(payload.get("summary"))
+                said = _flat(payload.content) or _flat(payload.summary)
                 made.text(said, channel=Channel.REASONING)
             case "function_call":
                 self._responding()
-                made.call(_call(payload), _name(payload), _arguments(payload.get("arguments")))
+                made.call(_call(payload), _name(payload), _arguments(payload.arguments))
             case "custom_tool_call":
                 self._responding()
-                made.call(_call(payload), _name(payload), {"input": payload.get("input")})
+                made.call(_call(payload), _name(payload), {"input": payload.input})
             case "local_shell_call":
                 self._responding()
-                made.call(_call(payload), "local_shell", payload.get("action"))
+                made.call(_call(payload), "local_shell", payload.action)
             case "function_call_output" | "custom_tool_call_output":
                 _result(payload, made)
             case "web_search_call" | "ghost_snapshot" | "compaction" | "other" | "tool_search_call":
@@ -140,10 +164,10 @@ class _Thread:
                 return False
         return True
 
-    def _event(self, payload: dict[str, Any]) -> None:
-        match payload.get("type"):
+    def _event(self, payload: _Payload) -> None:
+        match payload.type:
             case "token_count" if not self._has_usage_records:
-                info = payload.get("info")
+                info = payload.info
                 self._usage(info.get("last_token_usage") if isinstance(info, dict) else None)
             case "task_complete":
                 self.made.idle()
@@ -186,18 +210,18 @@ def _parent(source: Any) -> str:
     return ""
 
 
-def _by_person(payload: dict[str, Any]) -> bool:
-    noted = payload.get("internal_chat_message_metadata_passthrough")
+def _by_person(payload: _Payload) -> bool:
+    noted = payload.provenance
     items = noted.get("content_item_metadata") if isinstance(noted, dict) else None
     if isinstance(items, list) and items and isinstance(items[0], dict):
         provenance = items[0].get("provenance")
         if isinstance(provenance, dict):
             return provenance.get("type") == "user"
-    return not _flat(payload.get("content")).lstrip().startswith(_CONTEXT)
+    return not _flat(payload.content).lstrip().startswith(_CONTEXT)
 
 
-def _result(payload: dict[str, Any], made: Building) -> None:
-    given, ok, code = payload.get("output"), True, None
+def _result(payload: _Payload, made: Building) -> None:
+    given, ok, code = payload.output, True, None
     if isinstance(given, dict):
         ok = given.get("success") is not False
         given = given.get("content")
@@ -219,8 +243,8 @@ def _older_shell(output: str) -> tuple[str, int | None]:
         return output, None
 
 
-def _name(payload: dict[str, Any]) -> str:
-    space, name = _string(payload.get("namespace")), _string(payload.get("name"))
+def _name(payload: _Payload) -> str:
+    space, name = _string(payload.namespace), _string(payload.name)
     return f"{space}__{name}" if space else name
 
 
@@ -231,8 +255,8 @@ def _arguments(text: Any) -> Any:
         return text
 
 
-def _call(payload: dict[str, Any]) -> str:
-    return _string(payload.get("call_id")) or _string(payload.get("id"))
+def _call(payload: _Payload) -> str:
+    return _string(payload.call_id) or _string(payload.id)
 
 
 def _flat(content: Any) -> str:

@@ -77,12 +77,16 @@ class _Message(msgspec.Struct, frozen=True, rename="camel"):
     summary: Any = None
 
 
+class _Metadata(msgspec.Struct, frozen=True):
+    exit: Any = None
+
+
 class _State(msgspec.Struct, frozen=True):
     status: str = ""
     input: dict[str, Any] | None = None
     output: str | None = ""
     error: str | None = ""
-    metadata: dict[str, Any] | None = None
+    metadata: _Metadata | None = None
     time: _Time | None = None
 
 
@@ -282,7 +286,7 @@ class _Session:
 
     def _result(self, part: _Part) -> None:
         state, failed = part.state, part.state.status == "error"
-        code = (state.metadata or {}).get("exit")
+        code = state.metadata.exit if state.metadata else None
         self._made.result(
             part.call,
             (state.error if failed else state.output) or "",

@@ -34,14 +34,34 @@ _HEAD = re.compile(rb'\{\s*"type":\s*"session",')
 _EXIT_CODE = re.compile(r"\n+Command exited with code (\d{1,3})\s*$")
 
 
+class _Part(msgspec.Struct, frozen=True):
+    type: Any = None
+    text: Any = None
+    thinking: Any = None
+    id: Any = None
+    name: Any = None
+    arguments: Any = None
+
+
+class _Message(msgspec.Struct, frozen=True, rename="camel"):
+    role: Any = None
+    content: str | list[_Part] | None = None
+    tool_call_id: Any = None
+    is_error: Any = False
+    provider: Any = None
+    model: Any = None
+    usage: Any = None
+    stop_reason: Any = None
+
+
 class _Line(msgspec.Struct, frozen=True, rename="camel"):
     type: str = ""
     id: str | None = ""
     timestamp: str | None = ""
     cwd: str | None = ""
     parent_session: str | None = ""
-    message: dict[str, Any] = {}
-    content: Any = None
+    message: _Message = _Message()
+    content: str | list[_Part] | None = None
     """Of a ``custom_message``."""
 
 
@@ -94,19 +114,17 @@ def _begin(line: _Line, before: Building) -> Building:
 
 def _message(line: _Line, made: Building) -> bool:
     message = line.message
-    match message.get("role"):
+    match message.role:
         case "user":
-            made.user(line.id or "", _flat(message.get("content")))
+            made.user(line.id or "", _flat(message.content))
         case "assistant":
             _assistant(line, message, made)
         case "toolResult":
-            output, ok = _flat(message.get("content")), not message.get("isError")
+            output, ok = _flat(message.content), not message.is_error
             code = None if ok else _EXIT_CODE.search(output)
             if code is not None:
                 output = output[: code.start()]
-            made.result(
-                str(message.get("toolCallId")), output, ok=ok, exit_code=int(code[1]) if code else None
-            )
+            made.result(str(message.tool_call_id), output, ok=ok, exit_code=int(code[1]) if code else None)
         case "system" | "custom" | "bashExecution" | "compactionSummary" | "branchSummary":
             pass
         case _:
@@ -114,20 +132,19 @@ def _message(line: _Line, made: Building) -> bool:
     return True
 
 
-def _assistant(line: _Line, message: dict[str, Any], made: Building) -> None:
-    model = f"{message.get('provider')}/{message.get('model')}"
-    made.reply(line.id or "", model=model)
-    for part in message.get("content") or []:
-        match part.get("type"):
+def _assistant(line: _Line, message: _Message, made: Building) -> None:
+    made.reply(line.id or "", model=f"{message.provider}/{message.model}")
+    for part in message.content if isinstance(message.content, list) else ():
+        match part.type:
             case "text":
-                made.text(part.get("text") or "")
+                made.text(_string(part.text))
             case "thinking":
-                made.text(part.get("thinking") or "", channel=Channel.REASONING)
+                made.text(_string(part.thinking), channel=Channel.REASONING)
             case "toolCall":
-                made.call(str(part.get("id")), str(part.get("name")), part.get("arguments"))
+                made.call(str(part.id), str(part.name), part.arguments)
             case _:
                 pass
-    usage = message.get("usage")
+    usage = message.usage
     if isinstance(usage, dict):
         cost = usage.get("cost")
         made.usage(
@@ -139,7 +156,7 @@ def _assistant(line: _Line, message: dict[str, Any], made: Building) -> None:
             total=_int(usage.get("totalTokens")),
             cost=cost.get("total") if isinstance(cost, dict) else None,
         )
-    reason = str(message.get("stopReason") or "")
+    reason = str(message.stop_reason or "")
     if reason == "error":
         made.error("error")
     made.finish(reason, aborted=reason == "aborted")
@@ -147,12 +164,14 @@ def _assistant(line: _Line, message: dict[str, Any], made: Building) -> None:
         made.idle()
 
 
-def _flat(content: Any) -> str:
+def _flat(content: str | list[_Part] | None) -> str:
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return "\n".join([_string(part.text) for part in content or ()])
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _int(value: Any) -> int:

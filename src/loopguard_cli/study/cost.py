@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable
-from itertools import count
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -37,7 +36,7 @@ from loopguard_cli.detect.masking import mask_volatile
 from loopguard_cli.detect.outcomes import KEPT
 from loopguard_cli.history import Conversation, Tally
 from loopguard_cli.study.evaluate import ALARMS
-from loopguard_cli.study.hindsight import Hindsight
+from loopguard_cli.study.hindsight import Hindsight, Raised
 from loopguard_cli.study.histories import events
 from loopguard_cli.study.replay import Found
 
@@ -126,25 +125,29 @@ def study(
     tally = Tally()
     result = Study(agent=conversation.agent, path=str(conversation.path), tally=tally)
     sessions: dict[SessionId, _Session] = {}
-    numbers, told = count(), 0
+    session: _Session | None = None
+    number = told = 0
     try:
         for time, event in events(conversation, tally):
-            if isinstance(event, AgentConnected):
-                result.version = event.version
-                result.agent = event.agent or result.agent
-            if event.session == NO_SESSION:
-                continue
-            session = sessions.get(event.session)
-            if session is None:
-                session = sessions[event.session] = _Session(event.session, settings, show=show)
+            # There may be millions of events: what hardly any of them needs is asked last.
+            if session is None or event.session != session.id:
+                if event.session == NO_SESSION:
+                    if isinstance(event, AgentConnected):
+                        result.version = event.version
+                        result.agent = event.agent or result.agent
+                    continue
+                session = sessions.get(event.session)
+                if session is None:
+                    session = sessions[event.session] = _Session(event.session, settings, show=show)
+            if not result.started:
+                result.started = time
             if isinstance(event, SessionSeen) and event.directory:
                 result.project = result.project or event.directory
                 if project and not _within(event.directory, project):
                     result.left_out = True
                     return result
-            result.started = result.started or time
-            result.ended = time
-            session.take(next(numbers), time, event)
+            session.take(number, time, event)
+            number += 1
             if tally.bytes - told >= PROGRESS_BYTES:
                 told = tally.bytes
                 progress(told)
@@ -154,6 +157,7 @@ def study(
     for session in sessions.values():
         session.close()
         _sum(session, result, since)
+        result.ended = max(result.ended, session.last)
     return result
 
 
@@ -179,10 +183,10 @@ class _Session:
     """One session's judge, and the sums around it."""
 
     def __init__(self, session: SessionId, settings: GuardSettings, *, show: bool) -> None:
+        self.id = session
         self.loops: list[Loop] = []
         self.usage = Usage()
         self.calls = self.hints = 0
-        self._id = session
         self._hindsight = Hindsight(session, settings)
         self._show = show
         self._open: dict[str, Loop] = {}
@@ -191,39 +195,43 @@ class _Session:
         self._step = _Step(0.0)
         self._quiet = 0
         """Steps since the latest alarm."""
-        self._last = 0.0
+        self.last = 0.0
+        """When the latest event happened."""
         self._outcomes: OrderedDict[tuple[str, bytes], tuple[bool, int, str]] = OrderedDict()
         self._flagged: dict[str, Loop] = {}
         """Calls that an alarm was raised about and that are still running."""
 
     def take(self, index: int, time: float, event: Event) -> None:
-        # There may be millions of events, so they are told apart by their type alone.
         kind = type(event)
         if isinstance(event, UsageReported):
             self._used(event)
-            self._last = time
+            self.last = time
             return
-        if kind is UserSpoke:
+        if kind is ToolStarted or kind is ToolAsked:
+            self.calls += 1
+        elif kind is UserSpoke:
             self._end_step(time)
         elif kind is ReplyStarted or (isinstance(event, StatusChanged) and event.status is Status.IDLE):
-            self._end_step(self._last)
-        elif kind is ToolStarted or kind is ToolAsked:
-            self.calls += 1
-        for raised in self._hindsight.take(index, time, event):
-            if raised.found.action in ALARMS:
-                self._alarm(raised.found, raised.event)
-                if isinstance(event, TextSnapshot):
-                    self._in_text(event.text, raised.at)
-            elif raised.found.action == "nudge":
-                self.hints += 1
+            self._end_step(self.last)
+        if raised := self._hindsight.take(index, time, event):
+            self._raised(raised, event)
         if isinstance(event, ToolFinished):
             self._finished(event)
-        self._last = time
+        self.last = time
 
     def close(self) -> None:
-        self._end_step(self._last)
+        self._end_step(self.last)
 
     # --- inside ------------------------------------------------------------------------------
+
+    def _raised(self, raised: Sequence[Raised], event: Event) -> None:
+        for one in raised:
+            if one.found.action in ALARMS:
+                self._alarm(one.found, one.event)
+                if isinstance(event, TextSnapshot):
+                    self._in_text(event.text, one.at)
+            elif one.found.action == "nudge":
+                self.hints += 1
 
     def _used(self, event: UsageReported) -> None:
         before = self.usage.tokens
@@ -241,7 +249,7 @@ class _Session:
                 action=found.action,
                 explanation=found.explanation,
                 tool=found.tool,
-                session=self._id,
+                session=self.id,
                 event=found.event,
                 time=found.time,
                 shown=_excerpt(event) if self._show else "",
@@ -288,7 +296,7 @@ class _Session:
         if (loop := step.loop) is not None:
             loop.calls += step.calls
             loop.tokens += round(step.tokens * step.share)
-            loop.seconds += max(0.0, self._last - step.start) * step.share
+            loop.seconds += max(0.0, self.last - step.start) * step.share
 
 
 class _Step:
