@@ -22,6 +22,10 @@ import msgspec
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.core.settings import Capabilities, GuardSettings, Mode, Preset, RuleAction
 
+_OFF, _OBSERVE, _BALANCED = Mode.OFF, Mode.OBSERVE, Preset.BALANCED
+_WARN, _NUDGE, _BLOCK = Action.WARN, Action.NUDGE, Action.BLOCK
+# Each is looked up in its class at every finding otherwise, which Python 3.11 does slowly.
+
 REMEMBERED = 256
 """Loops whose rung is remembered per session; the one unseen for longest is forgotten first."""
 
@@ -69,7 +73,7 @@ class Policy:
 
     def judge(self, findings: Sequence[Finding], *, at_gate: bool) -> Verdict:
         """The verdict on one event's findings: the strongest action, the first finding that asks for it."""
-        if self._settings.mode is Mode.OFF:
+        if self._settings.mode is _OFF:
             return ALLOWED
         best = ALLOWED
         for finding in findings:
@@ -93,35 +97,36 @@ class Policy:
 
     def _one(self, finding: Finding, *, at_gate: bool) -> Verdict:
         action: Action = finding.proposes
-        preset = self._settings.preset
-        if preset is Preset.BALANCED:
+        settings = self._settings
+        balanced = settings.preset is _BALANCED
+        if balanced:
             action = self._climb(finding)
-        elif preset is Preset.INFINITY and action is Action.BLOCK:
+        elif action is _BLOCK and settings.preset is Preset.INFINITY:
             action = self._insist(finding)
         escalated = action > finding.proposes
-        if (ceiling := self._settings.rules.get(finding.rule)) is not None:
+        if (ceiling := settings.rules.get(finding.rule)) is not None:
             if ceiling is RuleAction.OFF:
                 return ALLOWED
             action = min(action, Action[ceiling.upper()])
         lowered = action < finding.proposes
-        if action is Action.NUDGE and (lowered or self._settings.preset is Preset.BALANCED):
+        if action is _NUDGE and (lowered or balanced):
             action = self._once(finding)
-        if self._settings.mode is Mode.OBSERVE:
-            return Verdict(action=min(action, Action.WARN), finding=finding, escalated=escalated)
+        if settings.mode is _OBSERVE:
+            return Verdict(action=min(action, _WARN), finding=finding, escalated=escalated)
         action, degraded = self._within_reach(action, at_gate=at_gate)
         if degraded and action is Action.NUDGE:
             action = self._once(finding)
         return Verdict(action=action, finding=finding, escalated=escalated, degraded=degraded)
 
     def _climb(self, finding: Finding) -> Action:
-        if finding.proposes is Action.WARN:
-            return Action.WARN
-        memory = self._recall(finding)
         proposed: Action = finding.proposes
+        if proposed is _WARN:
+            return proposed
+        memory = self._recall(finding)
         rung = proposed
         if memory.times:
             rung = max(rung, memory.rung)
-            patience = self._settings.calls.blocked_retries if rung is Action.BLOCK else 0
+            patience = self._settings.calls.blocked_retries if rung is _BLOCK else 0
             if memory.rung >= proposed and memory.times > patience:
                 rung = _HIGHER[rung]
         if rung > finding.limit:

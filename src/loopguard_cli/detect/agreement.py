@@ -31,14 +31,21 @@ class Sameness(IntEnum):
     EQUAL = 3
 
 
+DIFFERENT, ALIKE, STEADY, EQUAL = Sameness
+"""By themselves, as the kinds of `detect.tools`."""
+
 _SEPARATORS = r"\s\"',;={}()\[\]<>|"
 _FIELDS = re.compile(rf"[{_SEPARATORS}]+")
 _STAMP = re.compile(rf"([^{_SEPARATORS}]+)[{_SEPARATORS}]")
 _DURATION = re.compile(
     r"\d+(?:\.\d+)?(?:(?:ms|µs|us|ns|secs?|s|mins?|m|h|d)(?:\d+(?:\.\d+)?(?:ms|s|m|h))*)?$"
 )
-_FRACTION = re.compile(r"\d+[.,]\d+(?:[eE][+-]?\d+)?(?![\d.]|\s?(?:s|ms|µs|us|secs?|seconds?|m|min)\b)")
+_FRACTION = re.compile(
+    r"(?<!\d)\d++[.,]\d+(?:[eE][+-]?\d+)?(?![\d.]|\s?(?:s|ms|µs|us|secs?|seconds?|m|min)\b)"
+)
 """A figure with a fraction that is no duration and no version."""
+_POINT = re.compile(r"[.,]\d(?<=\d[.,]\d)")
+"""What each of these has, and is found faster by."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _MEASURES = frozenset(
     [
@@ -121,32 +128,74 @@ def agreement(one: str, other: str, least: Sameness = Sameness.ALIKE) -> Samenes
     differences = _Differences(least)
     # The first line by itself: mostly it settles the matter.
     if not differences.end_with(one[begin:end], other[begin:other_end]):
-        lines, others = one[end:].split("\n"), other[other_end:].split("\n")
-        if len(lines) != len(others):
-            return Sameness.DIFFERENT
-        for line, another in zip(lines, others, strict=True):
-            if line != another and differences.end_with(line, another):
-                break
+        if one.count("\n", end) != other.count("\n", other_end):
+            return DIFFERENT
+        if not differences.of_two_moments(one, other):
+            differences.go_through(one[end:].split("\n"), other[other_end:].split("\n"))
     if differences.degree < least:
-        return Sameness.DIFFERENT
-    if differences.places > FIELDS and without_digits(one) != without_digits(other):
-        # A time on every line, say: so many of one kind, but the rest differs in more than digits.
-        return Sameness.DIFFERENT
-    return differences.degree
+        return DIFFERENT
+    if differences.places <= FIELDS or differences.digits_only:
+        return differences.degree
+    # A time on every line, say: so many of one kind. The rest may differ in digits only.
+    equal = without_digits(one[begin:]) == without_digits(other[begin:])
+    return differences.degree if equal else DIFFERENT
 
 
 class _Differences:
     """The places in which two texts differ, line by line."""
 
-    __slots__ = ("_head", "_least", "_rival", "degree", "places")
+    __slots__ = ("_head", "_least", "_rival", "degree", "digits_only", "places")
 
     def __init__(self, least: Sameness) -> None:
         self._least = least
-        self.degree = Sameness.STEADY
+        self.degree = STEADY
         """The weakest agreement so far."""
         self.places = 0
+        self.digits_only = False
+        """It is known that the whole texts differ in nothing but digits."""
         self._head = self._rival = ""
         """Volatile beginnings of the two latest lines, with the separator behind them."""
+
+    def of_two_moments(self, one: str, other: str) -> bool:
+        """Whole texts differ in nothing but the time at the beginning of their lines, the same for all
+        lines; of the first line that is known. Their last lines, which may be cut, are looked at by
+        themselves."""
+        head, rival = self._head, self._rival
+        last, other_last = one.rfind("\n"), other.rfind("\n")
+        if last < 0 or not (head and one.startswith(head)):
+            return False
+        begun, other_begun = f"\n{head}", f"\n{rival}"
+        if rival + one[len(head) : last].replace(begun, other_begun) != other[:other_last]:
+            return False
+        self.places = one.count(begun, 0, last) + 1
+        line, another = one[last + 1 :], other[other_last + 1 :]
+        equal = without_digits(line) == without_digits(another)
+        self.digits_only = equal and without_digits(head) == without_digits(rival)
+        if line != another and self.places <= FIELDS:
+            self.end_with(line, another)
+        return True
+
+    def go_through(self, lines: list[str], others: list[str]) -> None:
+        """Look at the lines of two texts, until the matter is settled."""
+        head, rival = self._head, self._rival
+        for line, another in zip(lines, others, strict=True):
+            if line == another:
+                continue
+            if (
+                head
+                and line.startswith(head)
+                and another.startswith(rival)
+                and line[len(head) :] == another[len(rival) :]
+                and len(line) <= LONG
+            ):
+                # As most lines of a log, it begins as the one before; `_stamped` says the same, but later.
+                self.places += 1
+                if self.places > FIELDS:
+                    return
+            elif self.end_with(line, another):
+                return
+            else:
+                head, rival = self._head, self._rival
 
     def end_with(self, line: str, another: str) -> bool:
         """Look at two lines that differ. True if that settles it: too little agreement, or enough places."""
@@ -157,7 +206,7 @@ class _Differences:
             line, another = _around(line, another)
         fields, rivals = _FIELDS.split(line), _FIELDS.split(another)
         if len(fields) != len(rivals):
-            self.degree = Sameness.DIFFERENT
+            self.degree = DIFFERENT
             return True
         for at, (field, rival) in enumerate(zip(fields, rivals, strict=True)):
             if field == rival:
@@ -189,9 +238,12 @@ def measures(one: str | None, other: str | None) -> bool:
     """
     if one is None or other is None:
         return False
-    if all(word.lower() in _MEASURES for word in _LETTERS.findall(one[:LONG])):
+    if all(word[0].lower() in _MEASURES for word in _LETTERS.finditer(one[:LONG])):
         return True
-    figures = _FRACTION.findall(one[:READ])
+    read = one[:READ]
+    if _POINT.search(read) is None:
+        return False
+    figures = _FRACTION.findall(read)
     return bool(figures) and figures != _FRACTION.findall(other[:READ])
 
 
@@ -221,7 +273,7 @@ def _common(one: str, other: str) -> int:
         high = min(high, NEAR)
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if one.startswith(other[low:middle], low):
             low = middle
         else:
             high = middle - 1
@@ -250,13 +302,13 @@ def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
     field = fields[at]
     before = fields[at - 1].strip(":").lower() if at else ""
     if before in _NAMED:
-        return Sameness.STEADY
+        return STEADY
     if field.isalpha() and rival.isalpha():
-        return Sameness.DIFFERENT
+        return DIFFERENT
     if _SHARE.match(field) and _SHARE.match(rival):
-        return Sameness.DIFFERENT
+        return DIFFERENT
     if _gets_on(fields, at, rival, before):
-        return Sameness.DIFFERENT
+        return DIFFERENT
     numbers = field.isdigit() and rival.isdigit()
     alike = numbers or without_digits(field) == without_digits(rival)
     if alike:
@@ -264,12 +316,12 @@ def _field_agreement(fields: list[str], at: int, rival: str) -> Sameness:
         timed = after in _UNITS or (not field[-1:].isdigit() and _DURATION.match(field))
         counted = before == "line" and field.endswith(":")
         if timed or counted:
-            return Sameness.STEADY
+            return STEADY
     if _is_duration(field) and _is_duration(rival):
-        return Sameness.STEADY  # an age: "59s", then "1m2s"
+        return STEADY  # an age: "59s", then "1m2s"
     if not numbers and (of_one_class(field, rival) or mask_volatile(field) == mask_volatile(rival)):
-        return Sameness.STEADY
-    return Sameness.ALIKE if alike else Sameness.DIFFERENT
+        return STEADY
+    return ALIKE if alike else DIFFERENT
 
 
 def _is_duration(field: str) -> bool:

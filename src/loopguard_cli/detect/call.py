@@ -8,7 +8,7 @@ from typing import Any
 from loopguard_cli.core.events import ToolAsked, ToolFinished, ToolStarted
 from loopguard_cli.core.ids import CallId, CallKey
 from loopguard_cli.detect import masking, outcomes, shapes
-from loopguard_cli.detect.agreement import Sameness, agreement
+from loopguard_cli.detect.agreement import ALIKE, DIFFERENT, EQUAL, STEADY, Sameness, agreement
 from loopguard_cli.detect.keys import call_form, digest
 from loopguard_cli.detect.tools import ACT, EDIT, NOTE, WAIT, Kind, is_shell, kind_of, pauses, writes
 
@@ -214,15 +214,14 @@ class Call:
             return False
         return self.rest() == other.rest() != ()
 
-    def sameness(self, other: Call, least: Sameness = Sameness.ALIKE) -> Sameness:
+    def sameness(self, other: Call, least: Sameness = ALIKE) -> Sameness:
         """How far the outcomes of two complete calls agree; less than ``least`` may be told as DIFFERENT."""
         if self.raw == other.raw:
-            return Sameness.EQUAL
+            return EQUAL
         # Rules ask for the same pair (a call and the one before it) several times over.
-        if self._agreed is not None and self._agreed[0] is other:
-            _, floor, degree = self._agreed
-            if floor <= least or degree >= least:
-                return degree
+        agreed = self._agreed
+        if agreed is not None and agreed[0] is other and (agreed[1] <= least or agreed[2] >= least):
+            return agreed[2]
         degree = self._agreement(other, least)
         self._agreed = (other, least, degree)
         return degree
@@ -233,11 +232,11 @@ class Call:
             return True
         if self.key == other.key:
             return False
-        return self.sameness(other, Sameness.STEADY) >= Sameness.STEADY
+        return self.sameness(other, STEADY) >= STEADY
 
     def is_steady(self, other: Call) -> bool:
         """Their outcomes agree but for volatile parts; for calls of which nobody will ask again."""
-        return self.raw == other.raw or self._agreement(other, Sameness.STEADY) >= Sameness.STEADY
+        return self.raw == other.raw or self._agreement(other, STEADY) >= STEADY
 
     def _complains(self, event: ToolFinished) -> bool:
         if event.exit_code == 0:
@@ -247,12 +246,12 @@ class Call:
 
     def _agreement(self, other: Call, least: Sameness) -> Sameness:
         if self.ok is not other.ok or self.output is None or other.output is None:
-            return Sameness.DIFFERENT
+            return DIFFERENT
         if abs(self.size - other.size) > SLACK:
-            return Sameness.DIFFERENT
+            return DIFFERENT
         whole = self.size == len(self.output) and other.size == len(other.output)
-        if not whole and least > Sameness.ALIKE:
+        if not whole and least > ALIKE:
             # Of what was cut, nobody knows whether the rest agrees.
-            return Sameness.DIFFERENT
+            return DIFFERENT
         degree = agreement(self.output, other.output, least)
-        return degree if whole else min(degree, Sameness.ALIKE)
+        return degree if whole else min(degree, ALIKE)

@@ -45,13 +45,18 @@ def period(calls: Sequence[Call], longest: int, repeats: int, same: Same) -> tup
     # The pair with the latest call comes last: its end is open, and it costs most to compare.
     before = calls[1]
     tool = before.tool
+    names: list[str] = []
     for length in range(2, min(longest, count // repeats) + 1):
         earlier = calls[1 + length]
         # Calls that are the same are of one tool.
         if earlier.tool != tool or not same(earlier, before):
             continue
-        extent = length + 2
-        while extent < count and same(calls[extent], calls[extent - length]):
+        # Mostly their names say so; where they do not, it is looked closely.
+        names = names or [one.token or one.key for one in calls]
+        extent = count if names[1 + length :] == names[1:-length] else length + 2
+        while extent < count and (
+            names[extent] == names[extent - length] or same(calls[extent], calls[extent - length])
+        ):
             extent += 1
         if extent >= length * repeats and same(calls[length], calls[0]):
             first = calls[length - 1]
@@ -123,10 +128,10 @@ class OutcomeCycle(Plain):
             return ()
         repeats = scene.allows(settings.cycle_repeats)
         turn, considered = call.turn, newest(journal.recent, longest * (repeats + 1))
-        calls = [one for one in considered if one.proves and one.turn == turn]
         # After a recovery the old rounds count again once one was gone through anew.
         fresh = journal.since_resume
         if journal.line(call.key).asked >= repeats:
+            calls = [one for one in considered if one.proves and one.turn == turn]
             length, extent = period(calls, longest, repeats, _same_outcome)
             if length:
                 scene.going_round = call
@@ -136,7 +141,7 @@ class OutcomeCycle(Plain):
         if call.kind is NOTE:
             return ()
         # Thoughts differ in their words as text does; they are no part of a round.
-        calls = [one for one in calls if one.kind is not NOTE]
+        calls = [one for one in considered if one.proves and one.turn == turn and one.kind is not NOTE]
         if len(calls) < 2 * repeats or _one_thing(calls):
             return ()
         length, extent = period(calls, longest, repeats, _nearly_same)

@@ -129,8 +129,9 @@ class RoundError(Plain):
             limit += SCATTERED_EXTRA
             if len(row) < limit + NUDGE_EXTRA:
                 return ()
-        one_tool = len({one.tool for one in row}) == 1
-        equal = one_tool and len({one.raw for one in row}) == 1
+        first = row[0]
+        one_tool = first.tool == call.tool and len({one.tool for one in row}) == 1
+        equal = one_tool and first.raw == call.raw and len({one.raw for one in row}) == 1
         enough = limit + HARD_EXTRA
         if not equal:
             # A log's name or a time that differs makes no other error of it; a number may.

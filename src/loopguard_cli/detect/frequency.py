@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
-from loopguard_cli.detect.agreement import Sameness
+from loopguard_cli.detect.agreement import EQUAL
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import newest, tail
 from loopguard_cli.detect.rule import Plain
@@ -65,7 +65,7 @@ class OutcomeFrequency(Plain):
         if journal.row_length >= limit:
             # In a row it is another rule's matter, with another threshold.
             return ()
-        if line.degree is not Sameness.EQUAL:
+        if line.degree is not EQUAL:
             # An answer that is all time and numbers (a clock's) says nothing by being alike.
             return ()
         latest = newest(journal.recent, settings.frequency_window)

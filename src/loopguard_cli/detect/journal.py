@@ -28,7 +28,7 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.findings import Cost
 from loopguard_cli.core.ids import CallId, CallKey, MessageId
 from loopguard_cli.detect import said
-from loopguard_cli.detect.agreement import Sameness
+from loopguard_cli.detect.agreement import ALIKE, DIFFERENT, EQUAL, STEADY, Sameness
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.outcomes import says_dead
 from loopguard_cli.detect.tools import ACT, EDIT, MOVE, WAIT
@@ -63,7 +63,7 @@ class Line:
         of many, the first and the latest."""
         self.repeats = 0
         """How many they are."""
-        self.degree = Sameness.EQUAL
+        self.degree = EQUAL
         """The weakest agreement among them."""
         self.unchanged = 0
         """How many of the latest outcomes agree, whatever changed in between."""
@@ -273,20 +273,20 @@ class Journal:
         if not call.complete:
             return
         line = self.line(call.key)
-        degree = call.sameness(line.last) if line.last is not None else Sameness.DIFFERENT
-        if degree >= Sameness.STEADY:
+        degree = call.sameness(line.last) if line.last is not None else DIFFERENT
+        if degree >= STEADY:
             line.unchanged += 1
         else:
             line.unchanged = 1
         call.token = _token(line, call, degree)
-        if line.known[0] is not call and degree < Sameness.STEADY and self._carries_on(line, call):
+        if line.known[0] is not call and degree < STEADY and self._carries_on(line, call):
             line.swings += 1
-        if degree >= Sameness.STEADY and self._carries_on(line, call):
+        if degree >= STEADY and self._carries_on(line, call):
             line.degree = min(line.degree, degree)
         else:
             line.same.clear()
             line.repeats = 0
-            line.degree = Sameness.EQUAL
+            line.degree = EQUAL
         line.repeats += 1
         if len(line.same) >= SAME_KEPT:
             del line.same[1]
@@ -296,16 +296,16 @@ class Journal:
             if call.fresh and not call.failed:
                 self.epoch += 1
                 self.changes += call.writes
-            elif not call.fresh and degree < Sameness.STEADY:
+            elif not call.fresh and degree < STEADY:
                 # What acts and now does something else stands in another world (a bisection's next step).
                 self.epoch += 1
         elif call.kind is MOVE and not call.failed:
             # Pages move on even where the answer does not show it (pictures, "ok").
             self.epoch += 1
         call.left = self.epoch
-        if self._is_news(call) and degree < Sameness.STEADY:
+        if self._is_news(call) and degree < STEADY:
             # That it is dead is no news, for however long and however often it died.
-            old = degree is Sameness.ALIKE and call.kind is WAIT and says_dead(call.output or "")
+            old = degree is ALIKE and call.kind is WAIT and says_dead(call.output or "")
             self.news += not old
 
     @staticmethod
@@ -336,7 +336,7 @@ class Journal:
 def _token(line: Line, call: Call, degree: Sameness) -> str:
     """A name for the call's key and outcome; the same for an outcome that it had before."""
     known = line.known
-    if degree >= Sameness.STEADY:
+    if degree >= STEADY:
         return known[0].token
     for at, other in enumerate(known[1:], 1):
         if call.is_steady(other):

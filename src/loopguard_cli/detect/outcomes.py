@@ -43,6 +43,9 @@ _EXIT = re.compile(
 )
 """A line that tells the status with which a command ended, as agents add it to what it printed."""
 
+_STATUS = re.compile(r"(?:exit|failed|returned)(?:ed)?(?: with)?(?: exit)?[ _-]?(?:code|status)?\W{1,3}[1-9]")
+"""What each of these has, in small letters; it is found faster."""
+
 _ERROR_HEAD = re.compile(
     r"\W*(?:tool_use_error\W+)?(?:error|fatal|failed|failure|exception|invalid|unknown|cannot"
     r"|could not|unable|no such (?:file|directory|tool)|file (?:not found|does not exist)"
@@ -87,6 +90,8 @@ def _tells_status(text: str) -> bool:
     if text.isascii():  # in others, ever more letters pass for an "i"
         plain = text.lower()
         if "exit" not in plain and "failed" not in plain and "returned" not in plain:
+            return False
+        if _STATUS.search(plain) is None:
             return False
     return _EXIT.search(text) is not None
 

@@ -8,13 +8,15 @@ from typing import Protocol
 import msgspec
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
-from loopguard_cli.core.ids import CallKey, SessionId
+from loopguard_cli.core.ids import CallId, CallKey, SessionId
 from loopguard_cli.core.settings import CallSettings
-from loopguard_cli.detect.base import evidence
+from loopguard_cli.detect.base import MAX_EVIDENCE, evidence
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import Journal
 from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.standing import Standing
+
+_NO_CALL = CallId("")
 
 
 class Scene(msgspec.Struct):
@@ -55,8 +57,9 @@ class Scene(msgspec.Struct):
     ) -> Finding:
         """A finding about ``call``, proved by ``proof`` (oldest first, ``call`` itself included) and
         by ``earlier`` events of other sessions."""
-        calls = list(proof)
+        calls = proof if isinstance(proof, list) else list(proof)
         first = calls[0] if calls else call
+        shown = calls if len(calls) <= MAX_EVIDENCE else [*calls[:MAX_EVIDENCE], *calls[-MAX_EVIDENCE:]]
         return Finding(
             rule=rule,
             proposes=proposes,
@@ -64,12 +67,12 @@ class Scene(msgspec.Struct):
             session=self.session,
             identity=identity or call.key,
             count=count or len(calls),
-            events=evidence([*earlier, *[one.asked_seq for one in calls]]),
+            events=evidence([*earlier, *[one.asked_seq for one in shown]]),
             facts=facts,
             cost=self.journal.cost(first, len(calls), now),
             tool=call.tool,
             key=call.key,
-            call=call.id if gate else type(call.id)(""),
+            call=call.id if gate else _NO_CALL,
         )
 
 

@@ -105,12 +105,14 @@ def named_of(tool: str, args: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _asked(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _asked(part) for name, part in value.items() if not _is_beside(name, part)}
-    if isinstance(value, (list, tuple)):
-        return [_asked(part) for part in value]
     if isinstance(value, str):
         return value if len(value) > TOLD else _without_beside(value)
+    if value is None or isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_asked(part) for part in value]
+    if isinstance(value, Mapping):
+        return {name: _asked(part) for name, part in value.items() if not _is_beside(name, part)}
     return value
 
 
@@ -125,8 +127,13 @@ def _without_beside(value: str) -> str:
 
 def _is_beside(name: object, value: Any) -> bool:
     """The argument has nothing to do with what is asked."""
-    plain = _NOT_LETTER.sub("", str(name).lower())
+    plain = _plain(str(name))
     return plain in _ANEW or (plain in _WHERE and _is_number(value))
+
+
+@lru_cache(maxsize=512)
+def _plain(name: str) -> str:
+    return _NOT_LETTER.sub("", name.lower())
 
 
 def _is_number(value: Any) -> bool:

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Sequence
 
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.detect.call import Call
+from loopguard_cli.detect.cycles import tail
+from loopguard_cli.detect.journal import READABLE
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.rule import Plain, Scene
 from loopguard_cli.detect.shapes import CONSIDERED
@@ -62,8 +64,11 @@ class Stagnation(Plain):
         return self._look(call, now)
 
     def _look(self, call: Call, now: float) -> list[Finding]:
-        calls = self._asking(call)
         self._due = self._count + EVERY
+        latest = tail(self.scene.journal.recent, READABLE)
+        if call.size > SHORT and [one.raw for one in latest].count(call.raw) < 2:
+            return []  # as mostly
+        calls = _asking(latest, call.turn)
         if len(calls) < CALLS or not _may_be_known(call, calls[:-1]):
             return []
         stale = _without_news(calls)
@@ -94,18 +99,6 @@ class Stagnation(Plain):
     def clear(self) -> None:
         self.spoke()
 
-    def _asking(self, call: Call) -> list[Call]:
-        """The latest calls up to ``call`` that may bring something, oldest first, while they can be read."""
-        return [
-            one
-            for one in self.scene.journal.recent
-            if one.turn == call.turn
-            and one.complete
-            and one.output is not None
-            and one.kind not in _NOT_ASKING
-            and one.kind is not EDIT
-        ]
-
     def _asks_nothing_new(self, calls: Sequence[Call]) -> bool:
         """``calls`` have hardly a word that was not there before, or are about nothing else."""
         first = calls[0]
@@ -134,6 +127,19 @@ class Stagnation(Plain):
             questions.add(one.question)
             things |= about
         return told or sum(shares) <= MAX_NEW * len(shares)
+
+
+def _asking(calls: Iterable[Call], turn: int) -> list[Call]:
+    """Those of ``calls`` that may bring something, while they can be read."""
+    return [
+        one
+        for one in calls
+        if one.output is not None
+        and one.turn == turn
+        and one.complete
+        and one.kind is not EDIT
+        and one.kind not in _NOT_ASKING
+    ]
 
 
 def _may_be_known(call: Call, before: Sequence[Call]) -> bool:

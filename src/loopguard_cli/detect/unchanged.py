@@ -24,10 +24,10 @@ nudges.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
-from loopguard_cli.detect.agreement import Sameness, measures
+from loopguard_cli.detect.agreement import EQUAL, Sameness, measures
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE, Line
 from loopguard_cli.detect.rule import Plain
@@ -67,9 +67,12 @@ class Unchanged(Plain):
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         scene = self.scene
-        line = scene.journal.line(call.key)
+        journal = scene.journal
+        line = journal.line(call.key)
         if is_waiting(call, line):
-            return
+            return ()
+        if not line.same and len(journal.row) == len(journal.open) == 1:
+            return ()  # no call like it has ended, is open or stood just before
         limit = scene.threshold(call.tool, scene.settings.repeat_threshold)
         if call.kind is MOVE:
             limit = max(limit, self._moves(call, line))
@@ -79,17 +82,16 @@ class Unchanged(Plain):
             limit = max(limit, CHANCE)
         limit = scene.allows(limit)
         same, repeats = self._same(call, line)
-        in_row = scene.journal.row_length >= limit and self._follows(call)
+        in_row = journal.row_length >= limit and self._follows(call)
         if in_row and repeats >= limit - 1:
-            yield self._refusal(call, same, repeats + 1, limit, now)
-        elif in_row and call.kind is EDIT:
-            yield self._refusal(call, self._row(call), scene.journal.row_length, limit, now)
-        elif repeats >= limit and all(past.failed for past in same):
-            yield self._refusal(call, same, repeats + 1, limit + 1, now)
-        elif same and self._still_refused(call):
-            yield self._refusal(call, same, repeats + 1, 0, now)
-        else:
-            yield from self._alike(call, self._row(call), now)
+            return (self._refusal(call, same, repeats + 1, limit, now),)
+        if in_row and call.kind is EDIT:
+            return (self._refusal(call, self._row(call), journal.row_length, limit, now),)
+        if repeats >= limit and all(past.failed for past in same):
+            return (self._refusal(call, same, repeats + 1, limit + 1, now),)
+        if same and self._still_refused(call):
+            return (self._refusal(call, same, repeats + 1, 0, now),)
+        return self._alike(call, now)
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.complete and self.scene.journal.line(call.key).unchanged == 1:
@@ -117,7 +119,7 @@ class Unchanged(Plain):
     @staticmethod
     def _moves(call: Call, line: Line) -> int:
         """How many equal moves with equal answers are too many: fewer where the answer shows the page."""
-        shows = line.last is not None and line.last.size >= SHOWN and line.degree is Sameness.EQUAL
+        shows = line.last is not None and line.last.size >= SHOWN and line.degree is EQUAL
         return MOVES_SHOWN if shows and is_paging(call.tool) else MOVES
 
     def _follows(self, call: Call) -> bool:
@@ -152,7 +154,7 @@ class Unchanged(Plain):
     def _refusal(self, call: Call, proof: Sequence[Call], count: int, limit: int, now: float) -> Finding:
         """Refuse ``call``; only a hint where outcomes agree no more than nearly, and for the first time."""
         scene = self.scene
-        sure = scene.journal.line(call.key).degree is Sameness.EQUAL or count > limit
+        sure = scene.journal.line(call.key).degree is EQUAL or count > limit
         if sure:
             scene.standing.block(call.key, scene.journal.changes)
         calls = [*proof, call]
@@ -169,14 +171,17 @@ class Unchanged(Plain):
             window_seconds=window,
         )
 
-    def _alike(self, call: Call, row: Sequence[Call], now: float) -> Iterator[Finding]:
+    def _alike(self, call: Call, now: float) -> Iterable[Finding]:
         """Equal calls in a row, the outcomes of which are not equal but do not look like progress."""
-        if len(row) < 2 or call.kind is MOVE:
-            return
         scene = self.scene
+        if len(scene.journal.row) < 3 or call.kind is MOVE:
+            return ()
+        row = self._row(call)
+        if len(row) < 2:
+            return ()
         done = [past for past in row if past.complete]
-        alike = 1
-        while alike < len(done) and done[-alike].sameness(done[-alike - 1]) >= Sameness.ALIKE:
+        alike, count, least = 1, len(done), Sameness.ALIKE
+        while alike < count and done[-alike].sameness(done[-alike - 1]) >= least:
             alike += 1
         limit = scene.allows(3 if call.kind is READ else ALIKE)
         slow = done and done[-1].ended_at - done[-1].asked_at > SLOW
@@ -184,18 +189,20 @@ class Unchanged(Plain):
         varied = any(one.raw != done[-1].raw for one in done[-alike:])
         if alike + 1 >= limit and varied and not slow:
             if not measures(done[-2].output, done[-1].output):
-                yield self._nudge(call, [*done[-alike:], call], now, limit)
-            elif alike + 1 >= scene.allows(MEASURED):
-                yield self._nudge(call, [*done[-alike:], call], now, MEASURED)
-            return
+                return (self._nudge(call, [*done[-alike:], call], now, limit),)
+            if alike + 1 >= scene.allows(MEASURED):
+                return (self._nudge(call, [*done[-alike:], call], now, MEASURED),)
+            return ()
         if call.writes and len(row) + 1 >= scene.allows(ALIKE):
             # Equal insertions in a row: what they print grows, and says nothing.
-            yield self._nudge(call, [*row, call], now, ALIKE)
-            return
+            return (self._nudge(call, [*row, call], now, ALIKE),)
+        if not call.said:
+            return ()
         texts = [past.said for past in row[-REPEATED_TEXT + 1 :]]
         told = len(texts) >= REPEATED_TEXT - 1 and len(row) + 1 >= scene.allows(REPEATED_TEXT)
-        if call.said and told and set(texts) == {call.said}:
-            yield self._nudge(call, [*row[-REPEATED_TEXT + 1 :], call], now, REPEATED_TEXT)
+        if told and set(texts) == {call.said}:
+            return (self._nudge(call, [*row[-REPEATED_TEXT + 1 :], call], now, REPEATED_TEXT),)
+        return ()
 
     def _nudge(self, call: Call, proof: Sequence[Call], now: float, limit: int) -> Finding:
         count = len(proof)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
-from loopguard_cli.detect.agreement import Sameness
+from loopguard_cli.detect.agreement import ALIKE, STEADY
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
 from loopguard_cli.detect.resemblance import counted_on, is_variation
@@ -85,6 +85,10 @@ class SameOutcome(Plain):
         )
         if call.kind is IDLE:
             return self._idle(call, past, now)
+        if len(journal.recent) < VARIATIONS or (
+            (before := journal.recent[-2]).tool != call.tool and before.kind is not NOTE
+        ):
+            return ()
         run = self._run(past, call)
         if len(run) < VARIATIONS - 1 or run[-1].pending or self.scene.licensed > len(run):
             return ()
@@ -143,7 +147,7 @@ class SameOutcome(Plain):
         outcomes = (one.raw, other.raw)
         if outcomes in self._different:
             return False
-        if one.sameness(other) >= Sameness.ALIKE or one.echoes_as(other):
+        if one.sameness(other) >= ALIKE or one.echoes_as(other):
             return True
         self._different.append(outcomes)
         return False
@@ -175,6 +179,9 @@ class GrowingCall(Plain):
     """A call that is repeated inside itself."""
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
+        recent = self.scene.journal.recent
+        if len(recent) < GROWN or (before := recent[-2]).tool != call.tool or not _may_grow(before, call):
+            return ()
         grown = self._chain(call)
         if len(grown) < GROWN:
             return ()
@@ -223,7 +230,7 @@ def _while(run: Sequence[Call], call: Call, same: Callable[[Call, Call], bool]) 
             found
             and one.raw != found[-1].raw
             and counted_on(one, found[-1])
-            and found[-1].sameness(one, Sameness.STEADY) < Sameness.STEADY
+            and found[-1].sameness(one, STEADY) < STEADY
         ):
             break
         found.append(one)
@@ -234,9 +241,7 @@ def _while(run: Sequence[Call], call: Call, same: Callable[[Call, Call], bool]) 
 def _steady(run: Sequence[Call]) -> list[Call]:
     """The end of ``run`` whose outcomes differ in volatile parts only."""
     at = len(run) - 1
-    while at > 0 and (
-        run[at].sameness(run[at - 1], Sameness.STEADY) >= Sameness.STEADY or run[at].echoes_as(run[at - 1])
-    ):
+    while at > 0 and (run[at].sameness(run[at - 1], STEADY) >= STEADY or run[at].echoes_as(run[at - 1])):
         at -= 1
     return list(run[at:])
 

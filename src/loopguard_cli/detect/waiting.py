@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey
-from loopguard_cli.detect.agreement import Sameness
+from loopguard_cli.detect.agreement import EQUAL
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import Line
 from loopguard_cli.detect.outcomes import says_dead
@@ -46,7 +46,7 @@ def is_waiting(call: Call, line: Line) -> bool:
     if call.kind is WAIT:
         return not (
             line.repeats > 1
-            and line.degree is Sameness.EQUAL
+            and line.degree is EQUAL
             and not last.pending
             and not call.pauses
             and call.waits == last.waits
@@ -55,7 +55,7 @@ def is_waiting(call: Call, line: Line) -> bool:
     if call.kind is EDIT:
         return False
     # It was slept in between (a retry that takes its time), or something is still under way.
-    return call.waits > last.waits or (last.pending and line.degree is Sameness.EQUAL)
+    return call.waits > last.waits or (last.pending and line.degree is EQUAL)
 
 
 class PollUnchanged(Plain):

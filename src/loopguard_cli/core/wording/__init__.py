@@ -32,8 +32,10 @@ class _Facts(dict[str, object]):
 
 def _fill(template: str, finding: Finding) -> str:
     facts = _Facts(count=finding.count, tool=finding.tool or "?", key=finding.key[:8])
+    facts.update(finding.facts)
     for name, value in finding.facts.items():
-        facts[name] = f"{value:g}" if isinstance(value, float) else value
+        if isinstance(value, float):
+            facts[name] = f"{value:g}"
     return template.format_map(facts)
 
 
@@ -51,7 +53,7 @@ class Wording:
     def explain(self, finding: Finding) -> str:
         """The finding in plain words: what repeated, how often, under which threshold, at what cost."""
         templates: dict[str, str] = self._texts.RULES
-        said = _fill(templates.get(finding.rule, self._text("ANY_RULE")), finding)
+        said = _fill(templates.get(finding.rule) or self._text("ANY_RULE"), finding)
         cost, spent = finding.cost, []
         if cost.calls:
             spent.append(self._texts.COST_CALLS.format(cost.calls))
