@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,9 +13,10 @@ import psutil
 import pytest
 from tests.bench.synthetic import histories
 from tests.cli.conftest import Cli
+from tests.history import places
 from tests.history.stories import Story
 
-from loopguard_cli.cli.commands import scan
+from loopguard_cli.cli.commands import report, scan
 from loopguard_cli.errors import InputError, UsageError
 from loopguard_cli.study.scan import IN_PROCESS_BYTES
 
@@ -70,6 +72,59 @@ def test_filters(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "No loops found" in capsys.readouterr().out
 
 
+def test_where_nothing_was_found_it_says_where_it_looked(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scan.command(agents=["codex"])
+    said = capsys.readouterr().out
+    assert "where OpenCode, Claude Code, Codex, Gemini CLI, pi keep theirs" in said
+    assert "Widen --since, --agent or --project, or name a file or folder." in said
+    notes = project / "notes.jsonl"
+    notes.write_text('{"text": "no session"}\n')
+    scan.command(paths=[notes])
+    said = capsys.readouterr().out
+    assert f"No sessions were found in {notes}" in said
+    assert "--since" not in said
+
+
+def test_a_loop_in_a_database_is_named_as_the_report_takes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = places.database(tmp_path / "opencode.db")
+    scan.command(paths=[path])
+    found = re.search(r"^    (\S+opencode\.db#ses_\w+) event \d+$", capsys.readouterr().out, re.MULTILINE)
+    assert found is not None
+    report.command(found[1], output="-")
+    assert "repeat-call" in capsys.readouterr().out
+
+
+def test_a_folder_is_known_by_a_link_to_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    Story(Path.home() / ".pi/agent/sessions/c/here.jsonl", folder=str(real)).person("hi").says("ho").write()
+    scan.command(project=tmp_path / "link")
+    assert "1 session (pi 1)" in capsys.readouterr().out
+
+
+def test_cents_are_not_said_to_be_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    story = Story(home / ".pi/agent/sessions/a/looped.jsonl").person("do it")
+    for _ in range(5):
+        story.calls("bash", "same", command="ls", tokens=1)
+    story.says("done").write()
+    scan.command()
+    assert "at least 3 calls, 3 tokens, <$0.01, 6 s" in capsys.readouterr().out
+
+
+def test_what_is_shown_does_not_command_the_terminal(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    story = Story(home / ".pi/agent/sessions/a/looped.jsonl").person("do it")
+    story.says("\x1b]0;title\x07 I look at it \x1b[2J again. " * 60).write()
+    scan.command(show=True)
+    said = capsys.readouterr().out
+    assert "I look at it" in said
+    assert "\x1b" not in said
+
+
 def test_what_if(capsys: pytest.CaptureFixture[str]) -> None:
     loose = [
         "guard.calls.repeat_threshold=9",
@@ -113,7 +168,7 @@ def test_an_interrupted_scan_says_what_it_found(
 @pytest.mark.parametrize("beginning", [True, False], ids=["as workers start", "as they work"])
 def test_interrupting_workers_is_quiet_and_prints_what_was_found(tmp_path: Path, beginning: bool) -> None:
     """^C reaches the whole process group, also workers that are just starting."""
-    histories.write(tmp_path, 2 * IN_PROCESS_BYTES)
+    histories.write(tmp_path, 4 * IN_PROCESS_BYTES)
     with subprocess.Popen(
         [sys.executable, "-m", "loopguard_cli", "scan", "--json"], cwd=tmp_path,
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)}, start_new_session=True,

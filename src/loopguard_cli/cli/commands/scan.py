@@ -83,7 +83,7 @@ def command(
     chosen = [*(assignments or ()), *([f"guard.preset={preset}"] if preset else ()), "guard.mode=on"]
     wanted = Wanted(
         settings=load_for(project_folder(Path.cwd()), assignments=chosen).settings.guard,
-        project=str(project.absolute()) if project else "",
+        project=str(project.resolve()) if project else "",  # as agents write it down
         since=moment(since, time.time()) if since else 0.0,
         show=show,
     )
@@ -95,7 +95,8 @@ def command(
     if as_json:
         page.show_json(scanned.as_json(totals, wanted.settings, finished=finished))
     else:
-        page.show(scanned.blocks(totals, wanted.settings, finished=finished, home=Path.home()))
+        asked = scanned.Asked(paths or (), narrowed=bool(since or agents or project))
+        page.show(scanned.blocks(totals, wanted.settings, finished=finished, home=Path.home(), asked=asked))
     return 0 if finished else _INTERRUPTED
 
 

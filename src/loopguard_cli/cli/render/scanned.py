@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,8 +23,18 @@ UNTOLD = ("top", "seen")
 """Fields of `Totals` that only the scan itself needs."""
 
 
-def blocks(totals: Totals, settings: GuardSettings, *, finished: bool, home: Path) -> Sequence[Block]:
-    return list(_blocks(totals, settings, finished, str(home)))
+class Asked(NamedTuple):
+    """What the person looked for."""
+
+    paths: Sequence[Path] = ()
+    narrowed: bool = False
+    """Only some agent's, some project's, or the latest."""
+
+
+def blocks(
+    totals: Totals, settings: GuardSettings, *, finished: bool, home: Path, asked: Asked
+) -> Sequence[Block]:
+    return list(_blocks(totals, settings, finished, str(home), asked))
 
 
 def as_json(totals: Totals, settings: GuardSettings, *, finished: bool) -> dict[str, Any]:
@@ -36,15 +46,23 @@ def as_json(totals: Totals, settings: GuardSettings, *, finished: bool) -> dict[
         plain[name] = iso(plain[name]) if plain[name] else None
     for place in (*plain["largest"], *plain["suspects"]):
         place["loop"]["time"] = iso(place["loop"]["time"])
+    # What was added up is no more exact than what the agents wrote down.
+    loops = [place["loop"] for place in (*plain["largest"], *plain["suspects"])]
+    for one in (plain, plain["saved"], *plain["rules"].values(), *plain["agents"].values(), *loops):
+        one["cost"] = round(one["cost"], 6)
+        if "seconds" in one:
+            one["seconds"] = round(one["seconds"], 3)
     return {"schema": SCHEMA, "finished": finished, "preset": settings.preset.value, **plain}
 
 
-def _blocks(totals: Totals, settings: GuardSettings, finished: bool, home: str) -> Iterator[Block]:
+def _blocks(
+    totals: Totals, settings: GuardSettings, finished: bool, home: str, asked: Asked
+) -> Iterator[Block]:
     if not finished:
         yield line(Cell("Interrupted: this is what was found so far.", Tone.WARN))
     if not totals.conversations:
-        yield line("No sessions were found. Name a file or folder, or widen --since, --agent, --project.")
-        yield from _unread(totals)
+        yield line(_nothing(asked, home))
+        yield from _unread(totals, home)
         return
     yield _read(totals)
     if not totals.saved.loops:
@@ -52,7 +70,7 @@ def _blocks(totals: Totals, settings: GuardSettings, finished: bool, home: str) 
             Cell("No loops found", Tone.GOOD),
             f" (rules: {settings.preset.value}).{_hints(totals)}",
         )
-        yield from _unread(totals)
+        yield from _unread(totals, home)
         return
     yield from _found(totals, settings)
     yield line("")
@@ -61,11 +79,23 @@ def _blocks(totals: Totals, settings: GuardSettings, finished: bool, home: str) 
     yield from _places(
         "Doubtful: look at these before you trust the sum", totals.suspects, home, totals.has_cost
     )
-    yield from _unread(totals)
+    yield from _unread(totals, home)
     yield line("")
     yield line(
         Cell("loopguard report FILE shows one session; --set and --preset try other rules.", Tone.QUIET)
     )
+
+
+def _nothing(asked: Asked, home: str) -> str:
+    known = ", ".join(history.NAMES.values())
+    if asked.paths:
+        named = ", ".join(tilde(str(path), home) for path in asked.paths)
+        said = f"No sessions were found in {named} (read are those of {known}, and recordings of runs)."
+    else:
+        said = f"No sessions were found where {known} keep theirs."
+    widen = "Widen --since, --agent or --project" if asked.narrowed else ""
+    name = "" if asked.paths else "Name a file or folder" if not widen else ", or name a file or folder"
+    return f"{said} {widen}{name}." if widen or name else said
 
 
 def _read(totals: Totals) -> Line:
@@ -104,7 +134,7 @@ def _rules(totals: Totals) -> Table:
             Cell(f"{one.loops:,}"),
             Cell(f"{one.calls:,}"),
             Cell(f"{one.tokens:,}"),
-            *([Cell(f"${one.cost:,.2f}")] if totals.has_cost else []),
+            *([Cell(_dollars(one.cost))] if totals.has_cost else []),
             Cell(duration(one.seconds)),
             Cell(f"{one.suspects:,}" if one.suspects else "", Tone.WARN),
         ]
@@ -135,10 +165,15 @@ def _places(title: str, places: Sequence[Place], home: str, has_cost: bool) -> I
             yield line(Cell(f"    doubtful: {loop.suspect}", Tone.WARN))
         if loop.shown:
             yield line(f"    > {loop.shown}")
-        yield line(Cell(f"    {tilde(place.path, home)} event {loop.event}", Tone.QUIET))
+        yield line(Cell(f"    {tilde(_named(place), home)} event {loop.event}", Tone.QUIET))
 
 
-def _unread(totals: Totals) -> Iterator[Line]:
+def _named(place: Place) -> str:
+    """What `loopguard report` takes for it: a database has many sessions."""
+    return f"{place.path}#{place.loop.session}" if place.path.endswith(".db") else place.path
+
+
+def _unread(totals: Totals, home: str) -> Iterator[Line]:
     tally = totals.tally
     parts = [
         _count(number, name)
@@ -154,16 +189,22 @@ def _unread(totals: Totals) -> Iterator[Line]:
         yield line("")
         yield line(Cell("Not read: " + ", ".join(parts) + ".", Tone.QUIET))
     for path, why in totals.unreadable.items():
-        yield line(Cell(f"  {path}: {why}", Tone.QUIET))
+        yield line(Cell(f"  {tilde(path, home)}: {why}", Tone.QUIET))
 
 
 def _sum(one: Sum, has_cost: bool) -> str:
     parts = [_count(one.calls, "call")]
     if one.tokens:
         parts.append(f"{one.tokens:,} tokens")
-    if has_cost and one.cost >= 0.005:
-        parts.append(f"${one.cost:,.2f}")
+    if has_cost and one.cost:
+        parts.append(_dollars(one.cost))
     return ", ".join([*parts, duration(one.seconds)])
+
+
+def _dollars(cost: float) -> str:
+    if not cost:
+        return ""  # nobody wrote it down
+    return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
 
 
 def _count(number: int, what: str) -> str:
