@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from loopguard_cli.agents import AGENTS, Surface, choose, find
+from loopguard_cli.agents import AGENTS, STREAM, Surface, choose, find
 from loopguard_cli.agents.base import BridgeAddress, Driven, Form, Setup
 from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS, LOOP_GUARD, ToolProgram, goal_command
 from loopguard_cli.errors import UsageError
@@ -121,8 +121,15 @@ def test_whatever_else_is_a_program_on_a_terminal_or_left_alone() -> None:
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_name_decides_whatever_the_program_is_called(name: str) -> None:
-    adapter = choose(setup(("./wrapper", "-p", "run"), interactive=False, events="claude"), name)
+    events = "claude" if name == STREAM else ""
+    adapter = choose(setup(("./wrapper", "-p", "run"), interactive=False, events=events), name)
     assert type(adapter).__module__.startswith(f"{AGENTS[name].module}.")
+
+
+@pytest.mark.parametrize("name", AGENTS.keys() - {STREAM})
+def test_a_format_of_events_is_refused_where_nobody_would_read_it(name: str) -> None:
+    with pytest.raises(UsageError, match=f"--events cannot be given with --agent {name}"):
+        choose(setup(("./wrapper",), events="claude"), name)
 
 
 def test_an_unknown_name_is_answered_with_those_that_are_known() -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "loopguard.adapters"
+STREAM = "stream"
+"""The one of ours that reads `Setup.events`."""
 
 Complain = Callable[[str], object]
 """Is told, in one line, of a package whose adapter cannot be used."""
@@ -113,7 +115,7 @@ AGENTS: dict[str, Known] = {
         "pi",
         "@earendil-works/pi-coding-agent @mariozechner/pi-coding-agent",
     ),
-    "stream": _known("Any program that prints its events", "streams", ""),
+    STREAM: _known("Any program that prints its events", "streams", ""),
     "gemini": _known("Gemini CLI", "gemini", "0.61.0", "gemini gemini.js", "@google/gemini-cli"),
     "qwen": _known("Qwen Code", "qwen", "0.24.4", "qwen qwen-code", "@qwen-code/qwen-code"),
     "copilot": _known("Copilot CLI", "copilot", "1.0.102", "copilot copilot.exe", "@github/copilot"),
@@ -178,7 +180,10 @@ def _nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def choose(setup: Setup, name: str = "", complain: Complain = lambda _: None) -> Adapter:
-    """The adapter for a command line: the one named, or the one that recognises it."""
+    """The adapter for a command line: the one named, or the one that recognises it. Raises UsageError."""
+    if setup.events and name in AGENTS and name != STREAM:
+        what = "is for programs that print their events, and reads nothing else of them"
+        raise UsageError(f"--events cannot be given with --agent {name}", f"it {what}")
     if name:
         return find(name).load().make(setup)
     for _, known in registry(complain):

@@ -102,6 +102,13 @@ def test_what_runs_unguarded_is_said_if_it_is_the_work_of_an_agent(line: str, to
     assert [told in remark for remark in remarks] == ([True] if told else [])
 
 
+def test_a_screen_without_a_terminal_runs_unguarded_and_that_is_said() -> None:
+    for words in ("codex", "sh -c true"):
+        asked = Setup(argv=tuple(words.split()), interactive=False)
+        (remark,) = make(asked).launch({}, BridgeAddress(token="")).remarks
+        assert "UNGUARDED" in remark
+
+
 def test_the_folder_is_that_of_the_run_or_below_it() -> None:
     assert parsed("codex exec go").folder("/project") == "/project"
     assert parsed("codex exec -C sub go").folder("/project") == "/project/sub"

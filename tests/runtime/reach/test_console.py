@@ -113,6 +113,13 @@ def test_without_a_person_questions_are_settled_at_once_and_the_input_is_one_pro
     assert seat.agent.told == [("chosen", "q", ""), ("typed", "one\ntwo")]
 
 
+def test_the_agent_hears_once_how_the_input_begins_before_that_ends() -> None:
+    seat = Seat(interactive=False)
+    seat.agent.overheard = lambda line: seat.agent.told.append(("overheard", line)) or Answer()
+    seat.run(b"on", b"e\n", b"two\n")
+    assert seat.agent.told == [("overheard", "one"), ("typed", "one\ntwo")]
+
+
 def test_the_answer_alone_goes_to_standard_output(seat: Seat, capsys: pytest.CaptureFixture[str]) -> None:
     console = seat.console
     console.show(Shown(kind=Show.REASONING, text="Hm."))

@@ -94,6 +94,13 @@ class Acp(Unbridged):
     def heard(self, message: jsonrpc.Message) -> Answer:
         return answer(self._heard(message))
 
+    def overheard(self, line: str) -> Answer:
+        """An editor that started us in the place of its agent would wait for ever: there are two clients."""
+        refused = opening.refusal(line)
+        if refused:
+            self.finished, self._turns.status = True, 2
+        return answer(refused)
+
     def typed(self, text: str) -> Answer:
         return answer(self._turns.typed(text))
 

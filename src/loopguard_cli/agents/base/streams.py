@@ -51,6 +51,14 @@ class Driven(Protocol):
 
 
 @runtime_checkable
+class Overheard(Protocol):
+    """A `Driven` agent whose other clients may take us for it."""
+
+    def overheard(self, line: str) -> Answer:
+        """Standard input, which is no terminal, begins with this line; it may not end for long."""
+
+
+@runtime_checkable
 class Concluding(Protocol):
     """A `Driven` agent that has something to show when everything was said."""
 

@@ -8,7 +8,7 @@ from loopguard_cli.agents.codex.exec import Exec
 from loopguard_cli.agents.codex.options import Kind, parse
 from loopguard_cli.agents.codex.screen import Screen
 from loopguard_cli.agents.codex.server import capabilities
-from loopguard_cli.agents.codex.unguarded import Unguarded
+from loopguard_cli.agents.codex.unguarded import NO_TERMINAL, Unguarded, because_of
 
 SURFACES = (
     Surface(
@@ -32,6 +32,6 @@ def make(setup: Setup) -> Adapter:
     options = parse(setup.argv)
     if options.kind is Kind.EXEC:
         return Exec(setup, options)
-    if options.kind is Kind.SCREEN and setup.interactive:
-        return Screen(setup, options)
-    return Unguarded(setup.argv, options.why)
+    if options.kind is not Kind.SCREEN:
+        return Unguarded(setup.argv, because_of(options.why))
+    return Screen(setup, options) if setup.interactive else Unguarded(setup.argv, NO_TERMINAL)

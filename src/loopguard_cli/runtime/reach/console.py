@@ -16,7 +16,7 @@ from typing import TextIO
 
 import msgspec
 
-from loopguard_cli.agents.base import Answer, Driven, Question, Show, Shown
+from loopguard_cli.agents.base import Answer, Driven, Overheard, Question, Show, Shown
 from loopguard_cli.agents.tools import slash
 from loopguard_cli.core.effects import Respond
 from loopguard_cli.core.events import Asked, Event, Surface
@@ -50,6 +50,7 @@ class Console:
         self._fd = -1
         self._lines = LineBuffer(LINE_BYTES)
         self._all = bytearray()
+        self._overheard = False
         self._questions: deque[Question] = deque()
         self._requests = 0
         self._at_start = True
@@ -171,8 +172,18 @@ class Console:
                 self._entered(line.decode(errors="replace").strip())
         else:
             self._all += data[: INPUT_BYTES - len(self._all)]
+            self._overhear()
         if not data:
             self._end()
+
+    def _overhear(self) -> None:
+        """Tell the adapter how the input begins: who waits for an answer does not end it."""
+        line, end, _ = self._all.partition(b"\n")
+        if end and not self._overheard:
+            self._overheard = True
+            if isinstance(self._adapter, Overheard):
+                self._take(self._adapter.overheard(line.decode(errors="replace")))
+                self._post(())
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:
