@@ -1,4 +1,4 @@
-"""How a program that only has a terminal is steered."""
+"""What is done with the terminal, and how a program that only has one is steered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ class InterruptKey(StrEnum):
 
 
 class TerminalSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Programs that are guarded by what they write to the terminal (agent ``terminal``)."""
+    """The terminal, and programs that are guarded by what they write to it (agent ``terminal``)."""
 
     interrupt: InterruptKey = InterruptKey.ESCAPE
     """The key that stops the program's turn: ``escape`` or ``ctrl-c``, which ends many programs."""
+    status_line: bool = True
+    """Keep the last row of the terminal for how a headless run stands, once it has lasted a few seconds."""

@@ -43,7 +43,7 @@ from loopguard_cli.runtime.reach.channels import Channels
 from loopguard_cli.runtime.reach.private import PrivateFolder
 from loopguard_cli.runtime.signals import Signals
 from loopguard_cli.runtime.supervisor import Supervisor
-from loopguard_cli.runtime.telling.notices import Notices
+from loopguard_cli.runtime.telling.notices import SHOW_SECONDS, Notices
 from loopguard_cli.runtime.watchers import GRACE_SECONDS, Watchers
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class Run:
             listening()
             tree.adopt_orphans()
             self._signals.watch()
-            sampling = Chore(SAMPLE_SECONDS, self._sample)
-            chores += [asyncio.create_task(self._repeat(chore)) for chore in (*plan.chores, sampling)]
+            always = (Chore(SAMPLE_SECONDS, self._sample), Chore(SHOW_SECONDS, self._show))
+            chores += [asyncio.create_task(self._repeat(chore)) for chore in (*plan.chores, *always)]
             return await self._live(launch)
         finally:
             for task in chores:
@@ -141,6 +141,9 @@ class Run:
             self._adapter.opening = plan.goals.goals.opening(plan.clock.now())
         launch = self._adapter.launch(plan.environ, self._invite())
         self._notices.screen = launch.form is Form.SCREEN
+        if launch.form in (Form.ONE_SHOT, Form.SERVER) and launch.streams is not Streams.TERMINAL:
+            self._notices.line = plan.status_line
+            self._signals.leave = self._notices.hide if plan.status_line else None
         return launch
 
     def _set_goal(self, text: str) -> None:
@@ -159,6 +162,10 @@ class Run:
                     self._post(self._performer(found, self._plan.clock.now()))
                 else:
                     self._post([found])
+
+    def _show(self) -> Iterable[Event]:
+        self._notices.show(self._plan.clock.now() - self._plan.clock.started)
+        return ()
 
     def _sample(self) -> Iterable[Event]:
         evidence, process = self._plan.evidence, self._process

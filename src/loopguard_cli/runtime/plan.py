@@ -20,6 +20,7 @@ from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import Reload
 from loopguard_cli.runtime.supervisor import Brain
 from loopguard_cli.runtime.telling.outside import Outside
+from loopguard_cli.runtime.telling.statusline import StatusLine
 
 HELLO_SECONDS = 10.0
 """Without a hello by then the agent counts as unguarded. OpenCode needs 1 to 7 s."""
@@ -54,6 +55,8 @@ class Plan(msgspec.Struct, kw_only=True):
     chores: Sequence[Chore] = ()
     evidence: Evidence | None = None
     """Looks at what the agent's processes do, for the watchdog."""
+    status_line: StatusLine | None = None
+    """Where to say how a run without a screen stands."""
     outside: Outside | None = None
     """Whom a person wants told beyond the terminal."""
     clock: Clock = msgspec.field(default_factory=Clock)

@@ -23,6 +23,8 @@ class Signals:
     """The signal handlers of one run. ``give_up`` is told the number of the signal that ends it."""
 
     def __init__(self, terminal: Terminal, jobs: Jobs, give_up: Callable[[int], None]) -> None:
+        self.leave: Callable[[], None] | None = None
+        """Takes what is ours off the terminal: another job gets it, or its size has changed."""
         self._process: Process | None = None
         self._terminal = terminal
         self._jobs = jobs
@@ -42,9 +44,12 @@ class Signals:
     def attend(self, process: Process) -> None:
         """From now on this is the agent."""
         self._process = process
+        loop = asyncio.get_running_loop()
         if process.driven:
             # It is not in our group and would run on while we are stopped.
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, self._on_stop)
+            loop.add_signal_handler(signal.SIGTSTP, self._on_stop)
+        elif self.leave is not None:
+            loop.add_signal_handler(signal.SIGTSTP, self._on_typed_stop)
 
     def close(self) -> None:
         loop = asyncio.get_running_loop()
@@ -73,6 +78,7 @@ class Signals:
         process.suspended()
         if process.child.poll():
             self._suspended = True
+            self._leave()
             os.kill(os.getpid(), signal.SIGSTOP)
         else:
             process.resumed()  # meanwhile somebody has let it go on
@@ -81,7 +87,19 @@ class Signals:
         """^Z, or a request to stop."""
         if self._process is not None:
             self._process.suspended()
+        self._leave()
         os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _leave(self) -> None:
+        if self.leave is not None:
+            self.leave()
+
+    def _on_typed_stop(self) -> None:
+        """^Z, which the agent has got as well; the system knows whether anybody could let us go on."""
+        self._leave()
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, self._on_typed_stop)
 
     def _on_continue(self) -> None:
         process = self._process
@@ -93,6 +111,7 @@ class Signals:
             process.resumed()
 
     def _on_resize(self) -> None:
+        self._leave()
         if self._process is not None:
             self._process.resized()
 

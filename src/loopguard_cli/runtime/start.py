@@ -18,7 +18,8 @@ from loopguard_cli.agents.base import Setup
 from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS, LOOP_GUARD, ToolProgram, goal_command
 from loopguard_cli.config.load import load_for
 from loopguard_cli.core.records import GoalRecord
-from loopguard_cli.core.settings import Mode, Permissions
+from loopguard_cli.core.settings import Capabilities, Mode, Permissions
+from loopguard_cli.core.terminal import TerminalSettings
 from loopguard_cli.core.wording import Wording
 from loopguard_cli.errors import AgentNotExecutable, AgentNotFound
 from loopguard_cli.runtime.assemble import make_hub
@@ -31,8 +32,10 @@ from loopguard_cli.runtime.plan import Chore, Plan
 from loopguard_cli.runtime.processes.evidence import Evidence
 from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import LOOK_SECONDS, Reload, unsettled
+from loopguard_cli.runtime.telling import statusline
 from loopguard_cli.runtime.telling.notices import write
 from loopguard_cli.runtime.telling.outside import Outside
+from loopguard_cli.runtime.telling.statusline import StatusLine
 from loopguard_cli.store import runs
 from loopguard_cli.store.folder import Folder
 from loopguard_cli.store.lease import HEARTBEAT_SECONDS
@@ -146,6 +149,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
             goals=keeper,
             goal=options.goal,
             reload=reload,
+            status_line=_status_line(settings.terminal, environ),
             outside=Outside(
                 settings.notify,
                 settings.otel,
@@ -154,12 +158,26 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
                 environ=environ,
                 complain=write,
                 # While an agent owns the screen, nothing else may write to it.
-                terminal=sys.stderr.write if sys.stderr.isatty() and not interactive else None,
+                terminal=sys.stderr.write
+                if sys.stderr.isatty() and not (interactive and _has_screen(adapter.capabilities))
+                else None,
             ),
             evidence=Evidence(lambda: hub.watchdog is not None and hub.watchdog.attentive),
             chores=(Chore(HEARTBEAT_SECONDS, keeper.beat), Chore(LOOK_SECONDS, reload.look)),
         )
         return asyncio.run(_drive(plan, project, state))
+
+
+def _has_screen(can: Capabilities) -> bool:
+    """Of what we cannot steer we do not know, so it has."""
+    return can.screen or not (can.prompt or can.respawn)
+
+
+def _status_line(settings: TerminalSettings, environ: Mapping[str, str]) -> StatusLine | None:
+    fd = 2
+    if not settings.status_line or not statusline.possible(fd, environ):
+        return None
+    return StatusLine(fd, plain=bool(environ.get("NO_COLOR")))
 
 
 def _restated(keeper: GoalKeeper, clock: Clock) -> Sequence[GoalRecord]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.pty.terminal import Terminal
 
 from loopguard_cli.core.effects import Level, Tell
 from loopguard_cli.core.ids import SessionId
@@ -29,6 +30,9 @@ from loopguard_cli.runtime.processes import tree
 from loopguard_cli.runtime.telling import sinks as sinking
 from loopguard_cli.runtime.telling.notify import IN_FLIGHT, Notifier
 from loopguard_cli.runtime.telling.sinks import Command, Sink, Webhook, osc, sinks
+from loopguard_cli.testing.agent import sandbox
+from loopguard_cli.testing.model import ScriptedModel
+from loopguard_cli.testing.script import say, turn
 
 NOTICE = Notice(
     topic="loop.stopped",
@@ -212,6 +216,19 @@ def test_an_address_nobody_listens_at() -> None:
         hook = Webhook(f"http://127.0.0.1:{taken.getsockname()[1]}/", "r")
         notified([hook], stopped(), complain=complaints.append)
     assert "refused" in complaints[0]
+
+
+def test_a_headless_agent_on_a_terminal_leaves_the_terminal_to_notices(tmp_path: Path) -> None:
+    loop = turn(say("I will now run the tests and look at what they say. " * 40))
+    with ScriptedModel((loop,)) as model:
+        box = sandbox.Sandbox(tmp_path, model.url)
+        (tmp_path / "run").mkdir(mode=0o700)
+        environment = {**box.environment(), "XDG_RUNTIME_DIR": str(tmp_path / "run"), "VTE_VERSION": "7000"}
+        argv = [sys.executable, "-m", "loopguard_cli", "run", "--set", "guard.recovery.max_continuations=0"]
+        argv += ["--", str(box.program), "run", "fix"]
+        with Terminal(argv, cwd=box.project, env=environment) as terminal:
+            assert terminal.wait() == 80
+        assert terminal.raw.count(b"\x1b]777;notify;Agent stopped") == 1
 
 
 def test_a_server_that_answers_byte_by_byte_holds_nothing_up() -> None:

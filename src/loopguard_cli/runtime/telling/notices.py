@@ -12,10 +12,16 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from loopguard_cli.core.effects import Abort, AnswerGate, Effect, Prompt, Purpose, Record, Tell
-from loopguard_cli.core.records import CallSeen
+from loopguard_cli.core.measures import duration
+from loopguard_cli.core.records import CallEnded, CallSeen
 from loopguard_cli.core.settings import Locale
 from loopguard_cli.core.wording import Wording
+from loopguard_cli.runtime.telling.statusline import StatusLine
 
+QUIET_SECONDS = 5.0
+"""A run that is over by then needs no line about how it stands."""
+SHOW_SECONDS = 1.0
+"""Between two updates of it."""
 KEPT = 20
 """Notices kept for the end of a run with a screen."""
 
@@ -24,6 +30,8 @@ class Notices:
     """Standard error, its rules, and the summary."""
 
     def __init__(self, *, screen: bool = False, locale: Locale = Locale.EN) -> None:
+        self.line: StatusLine | None = None
+        """Where to say how the run stands."""
         self.screen = screen
         """The agent owns it."""
         self.write: Callable[[str], None] = write
@@ -31,6 +39,16 @@ class Notices:
         self.wording = Wording(locale)
         self._kept: deque[str] = deque(maxlen=KEPT)
         self.calls = self.blocked = self.aborts = self.continuations = 0
+
+    def show(self, seconds: float) -> None:
+        """How a run stands that has lasted ``seconds``; called again and again."""
+        if self.line is not None and seconds >= QUIET_SECONDS:
+            self.line.show(f"loopguard: {self._summary()}, {duration(seconds)}")
+
+    def hide(self) -> None:
+        """The terminal is somebody else's, or has another size; `show` takes its row again."""
+        if self.line is not None:
+            self.line.hide()
 
     def say(self, text: str) -> None:
         """One line, at once, or at the end where the agent owns the screen."""
@@ -56,6 +74,8 @@ class Notices:
                 self.calls += 1
             case AnswerGate(allow=False):
                 self.blocked += 1
+            case Record(record=CallEnded(leaked=True)):
+                self.blocked -= 1
             case Abort():
                 self.aborts += 1
             case Prompt(purpose=Purpose.RECOVERY | Purpose.CONTINUATION | Purpose.HANDOFF):
@@ -65,18 +85,17 @@ class Notices:
 
     def finish(self, *, guarded: bool) -> None:
         """The terminal is ours again: say what had to wait, then the summary."""
+        self.hide()
         for text in self._kept:
             write(text)
         self._kept.clear()
         if guarded:
-            write(
-                self.wording.summary(
-                    calls=self.calls,
-                    blocked=self.blocked,
-                    aborts=self.aborts,
-                    continuations=self.continuations,
-                )
-            )
+            write(self._summary())
+
+    def _summary(self) -> str:
+        return self.wording.summary(
+            calls=self.calls, blocked=self.blocked, aborts=self.aborts, continuations=self.continuations
+        )
 
 
 def write(text: str) -> None:

@@ -1,0 +1,196 @@
+"""The line at the bottom of the terminal: what the agent writes stands as if there were no line."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyte
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.pty.terminal import Terminal
+
+from loopguard_cli.runtime.telling.statusline import MIN_ROWS, StatusLine, possible
+from loopguard_cli.testing.agent import sandbox
+from loopguard_cli.testing.model import ScriptedModel
+from loopguard_cli.testing.script import Call, reply, say, turn
+
+ROWS, COLUMNS = 14, 60
+
+
+class Window:
+    """A pseudo-terminal, what is on it, and a line at its bottom."""
+
+    def __init__(self) -> None:
+        self._master, self.fd = pty.openpty()
+        attributes = termios.tcgetattr(self.fd)
+        attributes[1] &= ~termios.OPOST
+        termios.tcsetattr(self.fd, termios.TCSANOW, attributes)
+        self.screen = pyte.HistoryScreen(COLUMNS, ROWS, history=1000, ratio=0.5)
+        self._stream = pyte.ByteStream(self.screen)
+        self.line = StatusLine(self.fd, plain=True)
+        self.line._foreground = lambda: True  # type: ignore[method-assign]
+        self.resize(ROWS, COLUMNS)
+
+    def resize(self, rows: int, columns: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.screen.resize(rows, columns)
+
+    def write(self, text: str) -> None:
+        os.write(self.fd, text.replace("\n", "\r\n").encode())
+        self.look()
+
+    def show(self, text: str) -> list[str]:
+        self.line.show(text)
+        return self.look()
+
+    def hide(self) -> list[str]:
+        self.line.hide()
+        return self.look()
+
+    def look(self) -> list[str]:
+        while select.select([self._master], [], [], 0)[0]:
+            self._stream.feed(os.read(self._master, 65536))
+        return [line.rstrip() for line in self.screen.display]
+
+    def close(self) -> None:
+        os.close(self._master)
+        os.close(self.fd)
+
+
+@pytest.fixture
+def window() -> Iterator[Window]:
+    made = Window()
+    yield made
+    made.close()
+
+
+def test_it_has_the_last_row_and_no_other(window: Window) -> None:
+    window.write("first\nsecond")
+    shown = window.show("3 calls")
+    assert shown == ["first", "second", *[""] * (ROWS - 3), "3 calls"]
+    # The agent was in the middle of a line, and still is.
+    window.write(", goes on\n")
+    assert window.show("4 calls") == ["first", "second, goes on", *[""] * (ROWS - 3), "4 calls"]
+    assert window.hide() == ["first", "second, goes on", *[""] * (ROWS - 2)]
+    assert window.screen.margins is None
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text("ab \n", max_size=40) | st.just(None), max_size=40))
+def test_what_the_agent_writes_stands_as_without_it(written: list[str | None]) -> None:
+    """None: the line is drawn anew."""
+    window = Window()
+    plain = pyte.HistoryScreen(COLUMNS, ROWS - 1, history=1000, ratio=0.5)
+    stream = pyte.ByteStream(plain)
+    try:
+        window.show("begin")
+        for piece in written:
+            if piece is None:
+                shown = window.show("here")
+                assert shown[-1] == "here"
+            else:
+                window.write(piece)
+                stream.feed(piece.replace("\n", "\r\n").encode())
+        expected = [line.rstrip() for line in plain.display]
+        assert window.look()[:-1] == expected
+        assert (window.screen.cursor.y, window.screen.cursor.x) == (plain.cursor.y, plain.cursor.x)
+        assert window.hide() == [*expected, ""]
+    finally:
+        window.close()
+
+
+def test_a_resized_window_has_it_in_its_last_row_and_nowhere_else(window: Window) -> None:
+    window.write("text\n")
+    window.show("calls")
+    window.resize(ROWS + 6, COLUMNS)
+    window.hide()  # as the signal has it
+    assert window.show("calls") == ["text", *[""] * (ROWS + 4), "calls"]
+    window.hide()
+    window.resize(ROWS, COLUMNS + 20)
+    assert [line for line in window.show("calls") if line][-1:] == ["calls"]
+    assert window.look().count("calls") == 1
+
+
+def test_in_a_small_window_every_row_is_the_agents(window: Window) -> None:
+    window.resize(MIN_ROWS - 1, COLUMNS)
+    assert window.show("calls") == [""] * (MIN_ROWS - 1)
+    window.resize(ROWS, COLUMNS)
+    window.show("calls")
+    window.resize(MIN_ROWS - 1, COLUMNS)
+    assert "calls" not in window.show("calls")
+    assert window.screen.margins is None
+
+
+def test_it_is_cut_to_the_width(window: Window) -> None:
+    assert window.show("x" * 500)[-1] == "x" * (COLUMNS - 1)
+
+
+def test_a_halted_terminal_halts_nobody(window: Window) -> None:
+    termios.tcflow(window.fd, termios.TCOOFF)
+    window.line.show("calls")  # would block
+    termios.tcflow(window.fd, termios.TCOON)
+    assert window.show("calls")[-1] == "calls"
+
+
+def test_another_job_keeps_its_terminal(window: Window) -> None:
+    del window.line._foreground
+    assert window.show("calls") == [""] * ROWS
+
+
+def test_only_where_a_person_looks(window: Window, tmp_path: Path) -> None:
+    usual = {"TERM": "xterm"}
+    assert possible(window.fd, usual)
+    assert not possible(window.fd, {**usual, "CI": "true"})
+    assert not possible(window.fd, {"TERM": "dumb"})
+    assert not possible(window.fd, {})
+    with (tmp_path / "log").open("w") as log:
+        assert not possible(log.fileno(), usual)
+
+
+def _last(text: str) -> str:
+    return (text.splitlines() or [""])[-1]
+
+
+HELD = "echo began; until [ -e go ]; do sleep 0.1; done; echo ended"
+
+
+@pytest.mark.parametrize("option", [[], ["--set", "terminal.status_line=false"]], ids=["on", "off"])
+def test_a_run(option: list[str], tmp_path: Path) -> None:
+    """From a shell, suspended and let go on; what is left is what the agent and we have said."""
+    with ScriptedModel((turn(reply(Call(tool="bash", args={"command": HELD})), say("All done.")),)) as model:
+        box = sandbox.Sandbox(tmp_path, model.url)
+        (tmp_path / "run").mkdir(mode=0o700)
+        environment = {**box.environment(), "XDG_RUNTIME_DIR": str(tmp_path / "run"), "PS1": "sh> "}
+        command = f"{sys.executable} -m loopguard_cli run {' '.join(option)} -- {box.program} run fix"
+        argv = ["bash", "--norc", "--noprofile", "-i"]
+        with Terminal(argv, cwd=box.project, env=environment, rows=20, columns=100) as shell:
+            shell.wait_for("sh>")
+            shell.send(f"clear; {command}\r")
+            if option:
+                shell.wait_for("until [ -e go ]")
+            else:
+                told = "loopguard: 1 tool call, 0 blocked"
+                shell.wait_for(lambda text: _last(text).startswith(told) and text.count("\n") == 19)
+                shell.send("\x1a")
+                shell.wait_for("Stopped")
+                shell.wait_for(lambda text: told not in text)
+                shell.send("clear; fg\r")
+                shell.wait_for(lambda text: _last(text).startswith(told))
+            (box.project / "go").touch()
+            shell.wait_for(lambda text: "All done." in text and text.endswith("sh>"))
+            lines = shell.text.splitlines()
+            assert lines[-2] == "loopguard: 1 tool call, 0 blocked, 0 turns cut off, 0 continuations"
+            assert lines.count(lines[-2]) == 1
+            assert (b"\x1b[1;19r" in shell.raw) == (not option)
+            shell.send("exit\r")
+            assert shell.wait() == 0
+            assert shell.changed_modes == []
