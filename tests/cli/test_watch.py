@@ -154,7 +154,9 @@ def test_a_pipe_gets_a_line_when_something_changed(
 ) -> None:
     _stop_after(monkeypatch, 4)
     watch.watch(_views(busy, [1, 1, 2, 2]), list, as_json=False)
-    lines = [line for line in capsys.readouterr().out.splitlines() if "ses_1" in line]
+    told = capsys.readouterr().out.splitlines()
+    assert sum("goal 1" in line for line in told) == 1, "what has not changed is not said again"
+    lines = [line for line in told if "ses_1" in line]
     assert [line.partition("calls ")[2].split()[0] for line in lines] == ["1", "2"]
     assert "repeat-call 2/3" in lines[0]
     assert "\x1b" not in lines[0]

@@ -52,10 +52,10 @@ def _stream(look: Look, told: Callable[[StatusView], list[str]]) -> None:
     while True:
         view = look()
         lines = told(view)
-        if lines != before:
-            for text in lines:
+        for text in lines:
+            if text not in before:
                 typer.echo(text if told is _json else f"{_clock(view.now)} {text}")
-            sys.stdout.flush()
+        sys.stdout.flush()
         before = lines
         time.sleep(REFRESH_S)
 
