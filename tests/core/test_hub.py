@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from loopguard_cli.core.effects import (
@@ -32,7 +34,7 @@ from loopguard_cli.core.events import (
 from loopguard_cli.core.findings import Action
 from loopguard_cli.core.hub import MAX_SESSIONS
 from loopguard_cli.core.ids import NO_SESSION, CallId, MessageId, RequestId, SessionId
-from loopguard_cli.core.records import CallSeen, Fault, GuardChanged, LoopFound
+from loopguard_cli.core.records import CallEnded, CallSeen, Fault, GuardChanged, LoopFound
 from loopguard_cli.core.settings import Capabilities, CapSettings, Mode
 from tests.core.playbook import HEADLESS, Desk, S, answers, asks, of, prose, says
 
@@ -81,11 +83,25 @@ def test_a_refused_call_that_ran_anyway_is_reported_once() -> None:
     assert [t.topic for t in of(desk.effects, Tell)].count("gate.leaked") == 1
 
 
-def test_our_own_refusal_coming_back_is_no_leak() -> None:
+@pytest.mark.parametrize(
+    ("end", "leaked"),
+    [
+        ({"ok": True}, True),
+        ({"ok": False, "exit_code": 1}, True),
+        ({"ok": False, "refused": True}, False),
+        ({"ok": False, "cancelled": True}, False),
+        ({"ok": False}, False),
+    ],
+)
+def test_only_calls_that_did_not_run_count_as_blocked(end: dict[str, Any], leaked: bool) -> None:
+    """As when we stood still, and the agent did not wait for us any longer."""
     desk = Desk()
-    desk.find(Action.BLOCK, asks())
-    effects = desk.send(ToolFinished(session=S, call=CallId("c1"), tool="bash", ok=False, refused=True))
-    assert not of(effects, Tell)
+    desk.find(Action.BLOCK, asks("c1"))
+    desk.find(Action.BLOCK, asks("c2"))
+    effects = desk.send(ToolFinished(session=S, call=CallId("c1"), tool="bash", **end))
+    assert bool(of(effects, Tell)) is leaked
+    assert [r.leaked for r in records(effects) if isinstance(r, CallEnded)] in ([leaked], [])
+    assert desk.hub.sessions[S].blocks == (1 if leaked else 2)
 
 
 # --- abort, continuation, stop ---------------------------------------------------------------

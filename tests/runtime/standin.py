@@ -54,6 +54,25 @@ def counted(bridge: Bridge) -> int:
     return sum(1 << number for number in range(3) if bridge.gate("make"))
 
 
+def late(bridge: Bridge) -> int:
+    """Three identical calls; the third is refused too late, as the agent sees it, and has run."""
+    allowed = counted(bridge)
+    state = {"status": "completed", "input": {"command": "make"}, "output": "ran", "metadata": {"exit": 0}}
+    part = {
+        "id": "p3",
+        "messageID": "m",
+        "sessionID": "ses_1",
+        "type": "tool",
+        "tool": "bash",
+        "callID": "c3",
+    }
+    properties = {"sessionID": "ses_1", "part": {**part, "state": state}}
+    bridge.send({"type": "event", "event": {"type": "message.part.updated", "properties": properties}})
+    while bridge.read().get("op") != "abort":
+        pass
+    return allowed
+
+
 def tightened(bridge: Bridge) -> int:
     """Writes a settings file and waits until the run has read it."""
     Path("loopguard.toml").write_text("[guard.calls]\nrepeat_threshold = 2\n")
@@ -79,5 +98,5 @@ def waiting(bridge: Bridge) -> int:
 
 
 if __name__ == "__main__":
-    tasks = {task.__name__: task for task in (counted, tightened, loosened, waiting)}
+    tasks = {task.__name__: task for task in (counted, late, tightened, loosened, waiting)}
     raise SystemExit(tasks[sys.argv[1]](Bridge()))

@@ -38,6 +38,16 @@ def test_the_third_call_is_refused_and_the_exit_status_is_the_agents(
     assert "3 tool calls, 1 blocked" in done.stderr
 
 
+def test_a_refused_call_that_has_run_is_not_counted_as_blocked(tmp_path: Path) -> None:
+    done = run("late", tmp_path)
+    assert done.returncode == 0b011, done
+    assert "3 tool calls, 0 blocked, 1 turn cut off" in done.stderr
+    history = subprocess.run(
+        [*LOOPGUARD, "history", "--all"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert history.stdout.count("it ran although refused") == 1
+
+
 def test_it_is_said_that_an_agent_cannot_be_told_to_refuse_unanswered_calls(tmp_path: Path) -> None:
     wish = "guard.fail_closed has no effect here"
     assert wish in run("counted", tmp_path, "--set", "guard.fail_closed=true").stderr

@@ -61,8 +61,10 @@ class Bookkeeping:
         verdict: Verdict | None,
         seq: int,
         now: float,
+        *,
+        leaked: bool = False,
     ) -> Record | None:
-        """A call, when it is first heard of, and its end."""
+        """A call, when it is first heard of, and its end; ``leaked``: it ran although it was refused."""
         session = self._state.id
         if isinstance(event, ToolFinished):
             key, since = self._started.pop(event.call, (view.key, now))
@@ -73,6 +75,7 @@ class Bookkeeping:
                 ok=event.ok,
                 outcome=view.outcome,
                 seconds=round(now - since, 3),
+                leaked=leaked,
             )
             return Record(session=session, record=ended)
         if event.call in self._started:

@@ -64,6 +64,8 @@ class CallEnded(Record, frozen=True, kw_only=True, tag="call.ended"):
     outcome: str
     """Digest of the normalised outcome."""
     seconds: float
+    leaked: bool = False
+    """It ran although our gate had refused it, as when the answer came too late: it was not blocked."""
 
 
 class LoopFound(Record, frozen=True, kw_only=True, tag="loop"):

@@ -174,4 +174,5 @@ def calls(entries: Iterable[Entry], run: str) -> list[CallSummary]:
             call.blocked = record.verdict in REFUSED
         elif isinstance(record, CallEnded) and (ended := found.get((record.session, record.key))):
             ended.ok, ended.outcome = record.ok, record.outcome
+            ended.blocked = ended.blocked and not record.leaked
     return list(found.values())

@@ -169,7 +169,7 @@ class Calls:
             output=output,
             exit_code=code,
             cancelled=not ok and not call.refused and (call.rejected or cancelling),
-            refused=not ok and call.refused,
+            refused=not ok and call.refused and code is None,
             message=message,
         )
         if ok and paths and call.kind in _CHANGING:

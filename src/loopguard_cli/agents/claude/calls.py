@@ -104,7 +104,7 @@ class Calls:
             output=output,
             exit_code=exit_code,
             cancelled=cancelled and not ok and not known.refused,
-            refused=known.refused and not ok,
+            refused=known.refused and not ok and exit_code is None,
             message=announced.message if announced is not None else MessageId(""),
         )
         if ok and known.tool in _CHANGING and (paths := _paths(known.args)):

@@ -183,7 +183,9 @@ class EventReader:
         if state.status not in ("completed", "error"):
             return
         args = cut.arguments(state.input)
-        refused = part.call in seen.refused
+        # An answer that came too late has refused nothing.
+        ran = state.status == "completed" or state.metadata.exit is not None
+        refused = part.call in seen.refused and not ran
         invalid = part.tool == INVALID_TOOL
         said = args.get("error") if invalid else state.output if state.status == "completed" else state.error
         output = cut.text(said)

@@ -182,7 +182,7 @@ class EventReader:
             output_chars=output.chars,
             exit_code=message.exit,
             cancelled=message.stopped and not message.ok and not refused,
-            refused=bool(refused),
+            refused=bool(refused) and not message.ok and message.exit is None,
             message=message.message,
         )
         path = args.get("path")

@@ -45,6 +45,8 @@ class InspectView(msgspec.Struct, kw_only=True):
     """The one made last at the end."""
 
 
+RUN_CHARS = 8
+"""As long as the id of a run; that of a command which was typed beside one is longer."""
 _QUIET_GOAL_EVENTS = frozenset({"claimed", "checkpoint", "attached", "snapshot"})
 _VERDICT_TONES = {"note": Tone.QUIET, "warn": Tone.WARN, "nudge": Tone.WARN}
 _RECOVERY_STEPS = {
@@ -76,7 +78,7 @@ def history_line(entry: Entry, now: float) -> Line:
     session = f"  {entry.record.session}" if entry.record.session else ""
     return line(
         Cell(stamp(entry.time, now), Tone.QUIET),
-        Cell(f"  {entry.run}", Tone.QUIET),
+        Cell(f"  {entry.run[:RUN_CHARS]}", Tone.QUIET),
         Cell(session, Tone.QUIET),
         "  ",
         Cell(cut(text, 400), tone),
@@ -113,7 +115,8 @@ def describe(record: Record) -> tuple[str, Tone]:
             return text, Tone.BAD if refused else Tone.PLAIN
         case CallEnded():
             how = "ok" if record.ok else "failed"
-            return f"{record.tool} {record.key[:8]} {how} after {duration(record.seconds)}", Tone.PLAIN
+            text = f"{record.tool} {record.key[:8]} {how} after {duration(record.seconds)}"
+            return (f"{text}; it ran although refused", Tone.BAD) if record.leaked else (text, Tone.PLAIN)
         case RecoveryStep():
             step = _RECOVERY_STEPS.get(record.step, record.step)
             return (

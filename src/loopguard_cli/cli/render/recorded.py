@@ -148,6 +148,9 @@ class _Run:
             self._open.setdefault((record.session, record.key), []).append(item)
 
     def _ended(self, time: float, record: CallEnded) -> None:
+        if record.leaked:
+            self._report.blocked -= 1
+            self._item(time, record, Kind.ERROR, title=f"{record.tool} ran although it was refused")
         waiting = self._open.get((record.session, record.key))
         if waiting:
             item = waiting.pop(0)

@@ -83,7 +83,7 @@ CAPS: dict[str, str] = {
     "minutes": "minutes",
 }
 CAPPED = "Stopped: this run reached its limit of {1} {0}."
-LEAKED = "A call of {} was refused but the agent ran it anyway; the guard cannot block it here."
+LEAKED = "A call of {} was refused but the agent ran it anyway: the answer came too late or cannot block here."
 FAULTED = "A part of loopguard failed and was switched off ({}). The agent goes on without it."
 STATUS = "Guard {}, preset {}: {} tool calls, {} blocked, {} turns cut off."
 CALL_BLOCKED = "blocked"
