@@ -71,6 +71,12 @@ def test_credentials_go_wherever_they_stand(secret: str, around: str) -> None:
         ("mysql --password=s3cret db", "mysql --password=[secret] db"),
         ("postgres://user:p4ss-word@db.local:5432/x", "postgres://user:[password]@db.local:5432/x"),
         ("https://oauth2:tok@git.example.org/a.git", "https://oauth2:[password]@git.example.org/a.git"),
+        ("curl -s -u admin:passw0rd https://x", "curl -s -u admin:[password] https://x"),
+        ("curl --user 'admin:pass word' https://x", "curl --user 'admin:[password]' https://x"),
+        ("sshpass -p 'a b' ssh h", "sshpass -p [password] ssh h"),
+        ("sshpass -p hunter22 ssh h", "sshpass -p [password] ssh h"),
+        ("docker login -u jane -p hunter22 reg", "docker login -u jane -p [password] reg"),
+        ("mysqldump -uroot -phunter22 shop", "mysqldump -uroot -p[password] shop"),
         ("write to jane.doe+x@mail.example.org.", "write to [mail address]."),
         ("/home/jane/shop/main.py:3", "~/shop/main.py:3"),
         ("cd /Users/jane && ls", "cd ~ && ls"),
@@ -112,6 +118,10 @@ def test_values_beside_telling_names(text: str, left: str) -> None:
         "monkey: banana",
         "primary_key=True",
         "sort_key: created_at",
+        "docker run -u 1000:1000 -p 8080:80 image",
+        "curl -u admin https://host:8080/x",
+        "mysql -u root -p",
+        "mkdir -p src/a && cp -p a b",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:

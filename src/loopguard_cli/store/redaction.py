@@ -87,6 +87,15 @@ _OPTION = (
     r"(?i)(--?(?:password|passwd|token|secret|api-key|auth-token|access-token)(?:=|\s+))"
     rf"(?!-|{_NO_SECRET}\b)[^\s'\"]{{4,}}"
 )
+_CURL_USER = r"\bcurl\b[^\n|;&]{0,300}?\s(?:-u\s?|--user[= ])"
+_QUOTED_LOGIN = rf"({_CURL_USER}(['\"])[^\s:'\"]{{1,64}}:)(?!\[)[^'\"\n]{{1,200}}(?=\2)"
+_LOGIN = (
+    rf"({_CURL_USER}[^\s:'\"]{{1,64}}:|\bsshpass\s+-p\s?"
+    r"|\b(?:docker|podman|helm)\b[^\n|;&]{0,80}\blogin\b[^\n|;&]{0,200}?\s-p\s"
+    r"|\bmysql(?:dump|admin)?\b[^\n|;&]{0,200}?\s-p)"
+    r"(?!\[)(?:'[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s'\"$]{3,200})"
+)
+"""Options of well-known programs whose names do not tell."""
 _MAIL = r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}\b(?!\()"
 _HOME = (
     r"(?<![\w/.])(?:/home|/Users)/[^/\s'\":;,<>|)\]]+"
@@ -102,6 +111,8 @@ _RULES = (
     (re.compile(_BARE), r"\1[secret]"),
     (re.compile(_ENVIRONMENT), r"\1[secret]"),
     (re.compile(_OPTION), r"\1[secret]"),
+    (re.compile(_QUOTED_LOGIN), r"\1[password]"),
+    (re.compile(_LOGIN), r"\1[password]"),
     (re.compile(_MAIL), "[mail address]"),
     (re.compile(_HOME), "~"),
 )
