@@ -55,7 +55,7 @@ class Screen:
         self._next_key = 0.0
         self._before: list[Any] | None = None
         self._inward, self._outward = 0, own_descriptor(1)
-        self._to_person = Flow(child.master, self._outward, self._tee.put if self._tee else None)
+        self._to_person = Flow(child.master, self._outward, self._tee)
         self.ended = asyncio.Event()
         """The agent's terminal is closed: everything it wrote was copied."""
 
@@ -176,7 +176,7 @@ class Screen:
             call()
 
     def _from_agent(self) -> None:
-        self._to_person.carry(self._inward)
+        self._to_person.carry(self._inward if self._inward in self._reading else -1)
         self._flush()
 
     def _from_person(self) -> None:

@@ -21,8 +21,12 @@ SHARE = 0.05
 and text that a model writes and a person can follow even less."""
 
 FLOOD_SHARE = 0.01
-"""The part while more comes than can be read. What is flooded past every reader is not worth a slower copy,
-and what repeats in it is found in any part of it."""
+"""The part while more comes than can be read, and there of all time that passes: whatever holds the reading
+up holds the copy up. What is flooded past every reader is not worth a slower copy, and what repeats in it is
+found in any part of it."""
+
+FLOOD_BURST_SECONDS = 0.005
+"""What is left of a burst once it turns out to be a flood."""
 
 FLOOD_SECONDS = 1.0
 """A flood is over when nothing was missed for so long."""
@@ -30,8 +34,8 @@ FLOOD_SECONDS = 1.0
 RESUME_SECONDS = 0.02
 """So much must have been saved up before reading goes on."""
 
-PORTION_BYTES = 8 << 10
-"""Read at a time; keys and output go on in between."""
+PORTION_BYTES = 2 << 10
+"""Read at a time, which takes some 2 ms; keys and output go on in between."""
 
 
 class Tee:
@@ -59,16 +63,26 @@ class Tee:
         self._quiet: asyncio.TimerHandle | None = None
         self._drawing: asyncio.TimerHandle | None = None
 
-    def put(self, data: bytes | memoryview) -> None:
-        """Take a copy of ``data``, or count it as missed."""
-        self._written = self._loop.time()
+    def put(self, data: bytes | memoryview) -> bool:
+        """Take a copy of ``data``, or count it as missed; False: what comes now is missed as well."""
         if self._missed or self._bytes + len(data) > WAITING_BYTES:
             # Nothing behind a gap is read before the gap was told.
-            self._missed += len(data)
-            self._overflowed = self._written
-        else:
-            self._waiting.append(bytes(data))
-            self._bytes += len(data)
+            self.skip(len(data))
+            return False
+        self._waiting.append(bytes(data))
+        self._bytes += len(data)
+        self._came()
+        return True
+
+    def skip(self, count: int) -> None:
+        """So much is missed."""
+        self._missed += count
+        self._allowance = min(self._allowance, FLOOD_BURST_SECONDS)
+        self._came()
+        self._overflowed = self._written
+
+    def _came(self) -> None:
+        self._written = self._loop.time()
         if self._next is None:
             self._next = self._loop.call_soon(self._read)
         if self._quiet is None:
@@ -91,15 +105,20 @@ class Tee:
             self._next = self._loop.call_soon(self._read)
         elif self._bytes or self._missed:
             lacking = max(0.0, RESUME_SECONDS - self._allowance)
-            self._next = self._loop.call_later(lacking / self._share(), self._read)
+            self._next = self._loop.call_later(lacking / self._share, self._read)
 
+    @property
+    def _flooded(self) -> bool:
+        return self._since - self._overflowed < FLOOD_SECONDS
+
+    @property
     def _share(self) -> float:
-        return FLOOD_SHARE if self._since - self._overflowed < FLOOD_SECONDS else SHARE
+        return FLOOD_SHARE if self._flooded else SHARE
 
     def _portion(self) -> bool:
         """Have the adapter read one portion; False: nothing is left, or not now."""
         now = self._loop.time()
-        self._allowance = min(BURST_SECONDS, self._allowance + (now - self._since) * self._share())
+        self._allowance = min(BURST_SECONDS, self._allowance + (now - self._since) * self._share)
         self._since = now
         if self._allowance <= 0:
             return False
@@ -113,9 +132,10 @@ class Tee:
             self._waiting.appendleft(rest)
         data = bytes(taken[:PORTION_BYTES])
         self._bytes -= len(data)
-        began = time.thread_time()
+        clock = time.perf_counter if self._flooded else time.thread_time
+        began = clock()
         self._take(self._adapter.printed(data))
-        self._allowance -= time.thread_time() - began
+        self._allowance -= clock() - began
         return True
 
     def _gap(self) -> bool:
