@@ -149,7 +149,25 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "unit",
-    ["a", "a.", "a-", "a_key", "password", "token=", "/home/", "eyJ", "x@", "--token ", "'", "sk-", " "],
+    [
+        "a",
+        "a.",
+        "a-",
+        "a_key",
+        "password",
+        "token=",
+        "/home/",
+        "eyJ",
+        "x@",
+        "--token ",
+        "'",
+        "sk-",
+        " ",
+        "curl ",
+        "curl -u ",
+        "docker login ",
+        "mysql ",
+    ],
 )
 def test_long_texts_take_no_longer_than_they_should(unit: str) -> None:
     redacted(unit * (60_000 // len(unit)))
