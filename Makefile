@@ -44,7 +44,7 @@ test-agents: $(READY) ## Install all agents and tell the stories of loops, goals
 
 stories: $(READY) ## Loops, goals and stops with the other agents, as far as they can be installed; CI runs it.
 	@scripts/install-agents --offered
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m story $(call again,story)
+	$(BIN)/pytest tests/real -n $(WORKERS) --dist worksteal -m story $(call again,story)
 
 agents: ## Install the OpenCode that the tests drive (into .agents/).
 	@scripts/install-agents opencode

@@ -62,21 +62,59 @@ def test_find_python_says_what_is_missing(tmp_path: Path) -> None:
     assert "needs Python 3.11" in done.stderr
 
 
-def _install_agents(tmp_path: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+def _install_agents(tmp_path: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """The script in an otherwise empty project, with nothing but basic tools on the path."""
     place = tmp_path / "scripts"
-    place.mkdir()
+    place.mkdir(exist_ok=True)
     (place / "install-agents").write_text((ROOT / "scripts/install-agents").read_text())
     tools = tmp_path / "bin"
-    tools.mkdir()
-    (tools / "dirname").symlink_to("/usr/bin/dirname")
+    tools.mkdir(exist_ok=True)
+    for tool in ("cat", "cmp", "cp", "dirname", "grep", "mkdir", "rm"):
+        if not (tools / tool).exists():
+            (tools / tool).symlink_to(f"/usr/bin/{tool}")
+    for agent, npm in (("here", "exit 0"), ("away", "echo npm error code ECONNREFUSED >&2; exit 1")):
+        wanted = tmp_path / "tests" / "real" / "agents" / agent
+        wanted.mkdir(parents=True, exist_ok=True)
+        (wanted / "package.json").write_text(npm)
     return subprocess.run(
-        ["/bin/sh", place / "install-agents"],
-        env={"PATH": str(tools), **environ},
+        ["/bin/sh", place / "install-agents", *words],
+        env={"PATH": f"{tools}:{tmp_path / 'node'}", **environ},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> None:
+    """A Node, and an npm that does what the wanted package says."""
+    for name, body in (("node", "exit 0"), ("npm", '[ "$1" = --version ] || . "$3/package.json"')):
+        program = tmp_path / "node" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{body}\n")
+        program.chmod(0o755)
+
+
+@pytest.mark.usefixtures("node")
+def test_what_cannot_be_installed_is_left_out_with_the_reason_where_that_is_offered(tmp_path: Path) -> None:
+    done = _install_agents(tmp_path, "--offered", CI="true")
+    assert done.returncode == 0, done
+    assert "ECONNREFUSED" in done.stderr
+    assert (tmp_path / ".agents/here/installed.json").exists()
+    assert not (tmp_path / ".agents/away/installed.json").exists()
+    assert "ECONNREFUSED" in (tmp_path / ".agents/away/not-installed").read_text()
+
+
+@pytest.mark.usefixtures("node")
+def test_what_cannot_be_installed_is_an_error_under_ci(tmp_path: Path) -> None:
+    assert _install_agents(tmp_path, "here", CI="true").returncode == 0
+    assert _install_agents(tmp_path, "away", CI="true").returncode == 1
+
+
+def test_without_node_it_is_offered_that_all_are_left_out(tmp_path: Path) -> None:
+    done = _install_agents(tmp_path, "--offered", CI="true")
+    assert done.returncode == 0
+    assert "Node is not installed" in (tmp_path / ".agents/here/not-installed").read_text()
 
 
 def test_without_node_the_agents_are_skipped_and_that_is_said(tmp_path: Path) -> None:

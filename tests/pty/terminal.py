@@ -117,7 +117,7 @@ class Terminal:
         with self._changed:
             return bytes(self._raw)
 
-    def wait_for(self, wanted: str | Callable[[str], T], timeout: float = 60.0) -> T | bool:
+    def wait_for(self, wanted: str | Callable[[str], T], timeout: float = 120.0) -> T | bool:
         """Wait until the screen holds ``wanted``, or a predicate over it is true.
 
         Raises `TimeoutError` with the screen as it is instead, at once when the program has ended.
@@ -162,6 +162,11 @@ class Terminal:
     def same_settings(self) -> bool:
         """The settings are as they were before the program started."""
         return termios.tcgetattr(self._slave) == self.settings
+
+    @property
+    def foreground(self) -> int:
+        """The process group that gets what is typed."""
+        return os.tcgetpgrp(self._master)
 
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -235,11 +240,14 @@ class Terminal:
             self._held = data[cut.start() :] if cut else b""
             data = data[: cut.start()] if cut else data
             self._note_modes(data)
-            self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
+            self._draw(data)
             self._changed.notify_all()
         for query, answer in ((b"\x1b[c", b"\x1b[?62;c"), (b"\x1b[6n", b"\x1b[1;1R")):
             for _ in range(data.count(query)):
                 os.write(self._master, answer)
+
+    def _draw(self, data: bytes) -> None:
+        self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
 
     def _note_modes(self, data: bytes) -> None:
         for numbers, switch in _MODE.findall(data):

@@ -104,7 +104,7 @@ class Started:
         with self._changed:
             return self._text("err")
 
-    def wait_for(self, text: str, *, stream: str = "err", timeout: float = 60.0) -> None:
+    def wait_for(self, text: str, *, stream: str = "err", timeout: float = 120.0) -> None:
         """Wait until the program wrote ``text``. Raises `TimeoutError` with all it wrote."""
         with self._changed:
             self._changed.wait_for(lambda: text in self._text(stream) or not self._open, timeout)
@@ -282,7 +282,7 @@ class World:
         """``loopguard run <options> -- <agent>`` on a terminal of its own."""
         return self.screen(*self.guard_command(*agent, options=options), env=env)
 
-    def wait_until(self, holds: Callable[[], bool], timeout: float = 60.0) -> None:
+    def wait_until(self, holds: Callable[[], bool], timeout: float = 120.0) -> None:
         """For what only the file system or the process table shows. Raises `TimeoutError`."""
         deadline = time.monotonic() + timeout
         tick = threading.Event()

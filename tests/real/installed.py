@@ -20,7 +20,9 @@ def installed(agent: str, program: str = "") -> Path:
     for word in (os.environ.get(variable), str(place)):
         if word and (found := shutil.which(word)):
             return Path(found).absolute()
-    reason = f"{agent} is not installed: run `make test-agents`, or name its program in {variable}"
+    told = ROOT / ".agents" / agent / "not-installed"
+    why = f" ({told.read_text().strip()})" if told.exists() else ""
+    reason = f"{agent} is not installed{why}: run `make test-agents`, or name its program in {variable}"
     if os.environ.get(REQUIRED):
         pytest.fail(reason)
     pytest.skip(reason)

@@ -70,7 +70,7 @@ def test_gemini_is_heard_and_its_tools_are_not(in_gemini: GeminiWorld) -> None:
     shell = [Call(tool="run_shell_command", args={"command": forged(w, h, **f)}) for w, h, f in attempts]
     again = reply(trace("again"))
     world.model.behave([turn(again, again, *map(reply, shell), again, say("Went another way."))])
-    result = world.guard("gemini", "--yolo", *ID, "-p", TASK, options=COUNTING).wait(90)
+    result = world.guard("gemini", "--yolo", *ID, "-p", TASK, options=COUNTING).wait()
     assert result.code == 0, result
     check(world, *(hook for _, hook, _ in attempts))
     assert "has called the hook BeforeAgent" in result.err, result

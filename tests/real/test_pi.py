@@ -19,7 +19,7 @@ from loopguard_cli.testing.conversation import Request
 from loopguard_cli.testing.exchange import End, Exchange
 from loopguard_cli.testing.script import Call, Hold, Reply, Say, reply, say, turn
 
-STARTING = 20
+STARTING = 60
 """Seconds that pi may take to start on a busy machine."""
 
 TASK = "^Do the task"
@@ -52,11 +52,13 @@ def screen(world: PiWorld) -> Iterator[Terminal]:
         terminal.wait_for(pi.MODEL)
         terminal.send("/loop-guard status")
         terminal.wait_for("/loop-guard status")
+        answered = "preset balanced"
         for _ in range(STARTING):
             terminal.send("\r")  # kept back until pi has started
             with suppress(TimeoutError):
-                terminal.wait_for("preset:", timeout=1.0)
+                terminal.wait_for(answered, timeout=1.0)
                 break
+        assert answered in terminal.text, terminal.text
         yield terminal
 
 
@@ -94,6 +96,7 @@ def test_a_healthy_turn_passes_untouched(world: PiWorld) -> None:
     assert len(world.model.chats()) == 4
 
 
+@pytest.mark.story
 def test_the_third_equal_call_is_not_executed_and_the_model_told_why(world: PiWorld) -> None:
     calls = [reply(step("again"))] * 3
     world.model.behave([turn(*calls, reply(step("other")), say("Went another way."), match=TASK)])
@@ -112,6 +115,7 @@ def test_only_observed_nothing_is_stopped(world: PiWorld) -> None:
 # --- loops of prose -----------------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: PiWorld) -> None:
     world.model.behave([turn(reply(step("on")), say("Went on."), match=CUT_OFF), turn(on_and_on())])
     result = run(world)
@@ -151,6 +155,7 @@ def pursue(
     return run(world, "--goal", "make the tests pass", *QUICK, *options, agent=agent)
 
 
+@pytest.mark.story
 def test_a_goal_is_continued_until_it_is_achieved(world: PiWorld) -> None:
     agent = ("-p", "Start the work.")
     result = pursue(world, say("One part."), say("Another part."), say(ACHIEVED), agent=agent)
@@ -168,11 +173,13 @@ def test_a_goal_is_prompt_enough(world: PiWorld) -> None:
     assert "make the tests pass" in prompt
 
 
+@pytest.mark.story
 def test_a_goal_that_is_blocked_ends_the_run(world: PiWorld) -> None:
     result = pursue(world, say(BLOCKED))
     assert (result.code, len(world.model.chats())) == (81, 1), result
 
 
+@pytest.mark.story
 def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: PiWorld) -> None:
     parts = [say(f"Part {n} is done.") for n in "abcdef"]
     result = pursue(world, *parts, options=("--max-turns", "2"), agent=("-p", "Start."))
@@ -242,7 +249,7 @@ class Client:
         self.started.process.stdin.flush()
 
     def wait_for(self, text: str) -> None:
-        self.started.wait_for(text, stream="out", timeout=60)
+        self.started.wait_for(text, stream="out")
 
     def answers(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.started.out.splitlines()]
@@ -293,6 +300,7 @@ def test_over_rpc_an_abort_of_the_client_stops_the_goal_and_nothing_more_is_sent
 # --- the person ---------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_an_interrupt_ends_a_one_shot_run_and_nothing_more_is_sent(world: PiWorld) -> None:
     world.model.behave([turn(reply(Say(text="Beginning. "), Hold()))])
     started = world.guard("pi", "-p", "Go.", options=("--goal", "make the tests pass", *QUICK))
@@ -303,6 +311,7 @@ def test_an_interrupt_ends_a_one_shot_run_and_nothing_more_is_sent(world: PiWorl
     assert len(world.model.chats()) == 1
 
 
+@pytest.mark.story
 def test_on_its_screen_a_third_equal_call_is_not_executed(world: PiWorld, screen: Terminal) -> None:
     calls = [reply(step("again"))] * 3
     world.model.behave([turn(*calls, reply(step("other")), say("Went another way."))])
@@ -311,6 +320,7 @@ def test_on_its_screen_a_third_equal_call_is_not_executed(world: PiWorld, screen
     assert (world.count("again"), world.count("other")) == (2, 1)
 
 
+@pytest.mark.story
 def test_on_its_screen_a_loop_of_prose_is_cut_off_and_continued(world: PiWorld, screen: Terminal) -> None:
     world.model.behave([turn(reply(step("on")), say("Went on."), match=CUT_OFF), turn(on_and_on())])
     screen.send("do the task\r")
@@ -319,6 +329,7 @@ def test_on_its_screen_a_loop_of_prose_is_cut_off_and_continued(world: PiWorld, 
     assert world.count("on") == 1
 
 
+@pytest.mark.story
 def test_a_goal_typed_in_is_pursued_and_does_not_reach_the_model_as_typed(
     world: PiWorld, screen: Terminal
 ) -> None:
@@ -330,6 +341,7 @@ def test_a_goal_typed_in_is_pursued_and_does_not_reach_the_model_as_typed(
     assert not [user for user in users(world) if user.startswith("/")]
 
 
+@pytest.mark.story
 def test_escape_stops_the_goal_and_nothing_more_is_sent(world: PiWorld, screen: Terminal) -> None:
     world.model.behave(
         [turn(say("Still here."), match="and now"), turn(reply(Say(text="Beginning. "), Hold()))]

@@ -11,7 +11,7 @@ import re
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from tests.pty.terminal import Terminal
 from tests.real.harness import LOOPGUARD, AgentSandbox, World
 from tests.real.installed import installed
 
-from loopguard_cli.testing import claude, codex, copilot, gemini, opencode, pi
+from loopguard_cli.testing import claude, codex, copilot, gemini, opencode, pi, qwen
 from loopguard_cli.testing.script import Call, reply, say, turn
 
 PAGE = (Path(__file__).parents[2] / "docs" / "quickstarts.md").read_text("utf-8")
@@ -31,21 +31,6 @@ REFUSED = "[ANTI-LOOP"
 ENTERS = 90
 """How often Enter may be needed, a second apart: one that follows typing at once counts as pasted,
 and a busy machine is late."""
-
-
-class QwenSandbox:
-    """Nothing but variables makes Qwen Code take the scripted model."""
-
-    def __init__(self, root: Path, base_url: str) -> None:
-        self._pi = pi.Sandbox(root, base_url)
-        self.home, self.project = self._pi.home, self._pi.project
-        self._model = {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "none", "OPENAI_MODEL": "scripted"}
-
-    def configure(self, keys: Mapping[str, object]) -> None:
-        raise NotImplementedError
-
-    def environment(self) -> dict[str, str]:
-        return {**self._pi.environment(), **self._model}
 
 
 class Agent(NamedTuple):
@@ -77,7 +62,7 @@ AGENTS = (
         "Type your message",
     ),
     Agent("pi", "pi", pi.Sandbox, _notes("bash"), pi.MODEL),
-    Agent("Qwen Code", "qwen", QwenSandbox, Call(tool="glob", args={"pattern": "*"})),
+    Agent("Qwen Code", "qwen", qwen.Sandbox, Call(tool="glob", args={"pattern": "*"})),
     Agent("Copilot CLI", "copilot", copilot.Sandbox, _notes("bash", description="Notes")),
 )
 ACP = {
@@ -100,7 +85,7 @@ def printed(section: str) -> list[str]:
 def cases() -> list[object]:
     made = [(agent, line) for agent in AGENTS for line in printed(agent.section)]
     protocol = printed("Agents behind the Agent Client Protocol")
-    made += [(ACP[line.partition(" -- ")[2].split()[0]], line) for line in protocol]
+    made += [(ACP[(line.partition(" -- ")[2] or "claude-agent-acp").split()[0]], line) for line in protocol]
     return [pytest.param(agent, line, id=line.removeprefix("loopguard ")) for agent, line in made]
 
 

@@ -105,7 +105,7 @@ class Journal:
     def wait_for(
         self,
         predicate: Callable[[Sequence[Exchange]], T],
-        timeout: float = 60.0,
+        timeout: float = 120.0,
         kind: Kind | None = Kind.CHAT,
     ) -> T:
         """The first true value of ``predicate`` over the exchanges.

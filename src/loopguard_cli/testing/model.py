@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import select
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -121,7 +122,7 @@ class ScriptedModel:
         """The steps of the task so far, in order."""
         return self.journal()
 
-    def wait_for(self, predicate: Callable[[Sequence[Exchange]], T], timeout: float = 60.0) -> T:
+    def wait_for(self, predicate: Callable[[Sequence[Exchange]], T], timeout: float = 120.0) -> T:
         """The first true value of ``predicate`` over `chats`. Raises `TimeoutError`."""
         return self.journal.wait_for(predicate, timeout)
 
@@ -183,6 +184,11 @@ class _Server(ThreadingHTTPServer):
         with self._connections_lock:
             self._connections.discard(request)
         super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that is killed between two requests is no error of ours."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     def end_connections(self) -> None:
         """Wake the threads that wait for the next request on a kept connection."""

@@ -108,6 +108,7 @@ def test_a_healthy_turn_passes_untouched(world: AcpWorld) -> None:
     assert (world.count("a"), world.count("b")) == (2, 1)
 
 
+@pytest.mark.story
 @asking_agents
 def test_where_it_asks_the_third_equal_call_is_not_executed(world: AcpWorld) -> None:
     world.configure(**world.acp.asking)
@@ -122,6 +123,7 @@ def test_where_it_asks_the_third_equal_call_is_not_executed(world: AcpWorld) -> 
     assert "called 3 times with the same arguments" in result.err
 
 
+@pytest.mark.story
 @silent_agents
 def test_where_it_does_not_ask_the_turn_is_cut_off_before_a_fourth(world: AcpWorld) -> None:
     again, other = reply(Wait(seconds=THINKING), world.step("again")), reply(world.step("other"))
@@ -141,6 +143,7 @@ def test_only_observed_nothing_is_stopped(world: AcpWorld) -> None:
     assert len(world.users()) == 1
 
 
+@pytest.mark.story
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: AcpWorld) -> None:
     world.model.behave([turn(reply(world.step("on")), say("Went on."), match=TOLD), turn(on_and_on())])
     result = world.drive()
@@ -158,6 +161,7 @@ def test_at_most_two_continuations_then_stopped(world: AcpWorld) -> None:
     assert result.code == 80, result
 
 
+@pytest.mark.story
 @pytest.mark.parametrize(
     ("replies", "code", "prompts"),
     [
@@ -179,6 +183,7 @@ def test_a_goal_is_pursued_to_its_end(world: AcpWorld, replies: list[Reply], cod
     assert all("make the tests pass" in user for user in world.users()[1:])
 
 
+@pytest.mark.story
 def test_an_interrupt_ends_a_run_and_nothing_more_is_sent(world: AcpWorld) -> None:
     world.model.behave([turn(reply(Say(text="Beginning. "), Hold()))])
     started = world.guard(*world.command, options=("--agent", "acp", "--goal", "make it pass"), stdin="Go.")
@@ -201,6 +206,7 @@ def test_it_does_not_survive_a_supervisor_that_is_killed(world: AcpWorld) -> Non
 # --- a person at the console --------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_at_the_console_text_and_calls_are_read_and_a_turn_is_stopped(world: AcpWorld) -> None:
     healthy = turn(reply(Say(text="I look. "), world.step("looked")), say("Looked."), match="(?m)^look")
     lines = "".join(f"{uuid4().hex}\n" for _ in range(1000))
@@ -208,7 +214,7 @@ def test_at_the_console_text_and_calls_are_read_and_a_turn_is_stopped(world: Acp
     world.model.behave([healthy, long, turn(say("Still here."), match="(?m)^and now"), turn(say(""))])
     with world.guard_screen(*world.command, options=("--agent", "acp", "--permissions", "allow")) as console:
         console.send("look\r")
-        console.wait_for("Looked.", 60)
+        console.wait_for("Looked.")
         assert "* " in console.text, "the call has a line"
         assert "$TRACES/looked" in console.text
         world.wait_until(lambda: "idle" in world.ask("status").out)
@@ -234,7 +240,7 @@ def test_a_question_at_the_console_is_the_persons_to_answer(world: AcpWorld) -> 
     world.model.behave([yes, no, turn(say(""))])
     with world.guard_screen(*world.command, options=("--agent", "acp")) as console:
         console.send("no, do not\r")
-        console.wait_for("May it run", 60)
+        console.wait_for("May it run")
         assert "$TRACES/asked" in console.text, "what it wants to run"
         console.send("n\r")
         world.wait_until(lambda: "idle" in world.ask("status").out)

@@ -26,6 +26,7 @@ from loopguard_cli.testing.script import Call, Fail, Reply, Say, Think, Turn, re
 # --- loops --------------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_a_healthy_turn_passes_untouched(world: ClaudeWorld) -> None:
     world.model.behave([turn(reply(step("a")), reply(step("b")), reply(step("a")), say("All good."))])
     result = world.drive(stdin="It is urgent.\n")
@@ -36,6 +37,7 @@ def test_a_healthy_turn_passes_untouched(world: ClaudeWorld) -> None:
     assert len(others) == 3
 
 
+@pytest.mark.story
 def test_the_third_equal_call_is_not_executed_and_the_model_told_why(world: ClaudeWorld) -> None:
     calls = [reply(step("again"))] * 3
     world.model.behave([turn(*calls, reply(step("other")), say("Went another way."), match=TASK)])
@@ -45,6 +47,7 @@ def test_the_third_equal_call_is_not_executed_and_the_model_told_why(world: Clau
     assert "called 3 times with the same arguments" in world.model.chats()[3].request.results[-1]
 
 
+@pytest.mark.story
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_continued(world: ClaudeWorld) -> None:
     world.model.behave(
         [turn(on_and_on(), match=TASK), turn(reply(step("resumed")), say("It is built."), match=CUT_OFF)]
@@ -221,6 +224,7 @@ PARTS: dict[str, tuple[list[list[Reply]], list[str], int, list[str]]] = {
 }
 
 
+@pytest.mark.story
 @pytest.mark.parametrize("ending", PARTS)
 def test_a_goal_is_pursued_until_it_has_ended(world: ClaudeWorld, ending: str) -> None:
     behaviour, options, code, expected = PARTS[ending]
@@ -232,6 +236,7 @@ def test_a_goal_is_pursued_until_it_has_ended(world: ClaudeWorld, ending: str) -
     assert [user.split("\n")[0] for user in sent[1:]] == expected
 
 
+@pytest.mark.story
 def test_after_an_interrupt_nothing_more_is_sent(world: ClaudeWorld) -> None:
     world.model.behave([turn(reply(Say(text="tick. tack. tock. ", pace=60.0)))])
     started = world.guard("claude", "-p", "Do the task.", options=GOAL)

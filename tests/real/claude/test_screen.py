@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.pty.terminal import Terminal
 from tests.real.claude.world import CUT_OFF, TASK, WAITING, ClaudeWorld, enter, leave, run, step
 from tests.real.test_goals import ACHIEVED, CONTINUED, answers, prompts
@@ -18,6 +19,7 @@ def sent(world: ClaudeWorld) -> list[str]:
     return [exchange.request.user for exchange in prompts(world)]
 
 
+@pytest.mark.story
 def test_it_refuses_the_third_equal_call_alone(world: ClaudeWorld, screen: Terminal) -> None:
     calls = [reply(step("again"))] * 3
     world.model.behave([turn(*calls, reply(step("other")), say("Went another way."), match=TASK)])
@@ -36,6 +38,7 @@ def test_it_interrupts_calls_that_no_hook_is_asked_about(world: ClaudeWorld, scr
     assert len(world.model.chats()) < 30
 
 
+@pytest.mark.story
 def test_it_continues_after_a_loop_of_prose_within_the_allowance(
     world: ClaudeWorld, screen: Terminal
 ) -> None:
@@ -61,6 +64,7 @@ def test_it_interrupts_a_loop_beside_a_running_call(world: ClaudeWorld, screen: 
     assert "ANTI-LOOP STREAM" in world.model.chats()[1].request.user
 
 
+@pytest.mark.story
 def test_it_pursues_a_goal_that_is_set_in_it(world: ClaudeWorld, screen: Terminal) -> None:
     world.model.behave(
         answers([reply(step("a")), say("One part is done.")], [say("Now to verify.")], [say(ACHIEVED)])
@@ -73,6 +77,7 @@ def test_it_pursues_a_goal_that_is_set_in_it(world: ClaudeWorld, screen: Termina
     assert all(CONTINUED in user and "make the tests pass" in user for user in users)
 
 
+@pytest.mark.story
 def test_it_sends_nothing_more_after_escape(world: ClaudeWorld, screen: Terminal) -> None:
     world.model.behave([turn(reply(Say(text="Word upon word. "), Say(text="More of it. ", pace=60.0)))])
     enter(screen, "/loopguard:goal make the tests pass")

@@ -103,6 +103,7 @@ def test_outside_of_a_repository_it_must_be_told_to_work_as_the_agent_itself_mus
 # --- loops --------------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_the_third_equal_call_is_refused_and_told_why(world: CodexWorld) -> None:
     replies = [*[reply(trace("again"))] * 3, reply(trace("other")), say("Went another way.")]
     world.model.behave([turn(*replies)])
@@ -138,6 +139,7 @@ def test_the_model_decides_to_go_on_with_one_of_our_tools(world: CodexWorld) -> 
     assert (result.code, world.count("again")) == (0, 3), result
 
 
+@pytest.mark.story
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: CodexWorld) -> None:
     on_and_on = reply(Say(text=WAITING, times=None, pace=0.02))
     world.model.behave([turn(reply(trace("on")), say("Went on."), match=CUT_OFF), turn(on_and_on)])
@@ -187,6 +189,7 @@ def pursue(world: CodexWorld, *replies: Reply, options: tuple[str, ...] = ()) ->
     return drive(world, "--goal", "make the tests pass", *quick, *options)
 
 
+@pytest.mark.story
 def test_a_goal_is_continued_until_it_is_achieved(world: CodexWorld) -> None:
     result = pursue(world, say("One part is done."), say("Another part is done."), say(ACHIEVED))
     assert result.code == 0, result
@@ -195,11 +198,13 @@ def test_a_goal_is_continued_until_it_is_achieved(world: CodexWorld) -> None:
     assert [user.split("\n")[0] for user in continued] == ["<goal_continuation>"] * 2
 
 
+@pytest.mark.story
 def test_a_goal_that_is_blocked_ends_the_run(world: CodexWorld) -> None:
     result = pursue(world, say(BLOCKED))
     assert (result.code, len(world.model.chats())) == (81, 1), result
 
 
+@pytest.mark.story
 def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: CodexWorld) -> None:
     result = pursue(world, say("Part a."), say("Part b."), say("Part c."), options=("--max-turns", "1"))
     assert result.code == 82, result
@@ -232,6 +237,7 @@ def test_an_independent_auditor_may_only_read(world: CodexWorld, verdict: str, c
 # --- the person ---------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_an_interrupt_ends_the_run_and_nothing_more_is_sent(world: CodexWorld) -> None:
     world.model.behave([turn(reply(Say(text="Beginning. "), Hold()))])
     started = world.guard(*EXEC, TASK, options=("--goal", "make the tests pass"))

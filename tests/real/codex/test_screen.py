@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.real.codex.world import CUT_OFF, WAITING, CodexWorld, enter, run, trace
 
 from loopguard_cli.testing.exchange import End
@@ -11,6 +12,7 @@ TASK = "Do the task."
 ACHIEVED = "I ran the suite.\n[goal:evidence] 12 of 12 tests pass in the present state\n[goal:complete]"
 
 
+@pytest.mark.story
 def test_the_third_equal_call_is_refused_on_the_persons_screen(world: CodexWorld) -> None:
     replies = [*[reply(trace("again"))] * 3, reply(trace("other")), say("Went another way.")]
     world.model.behave([turn(*replies)])
@@ -37,6 +39,7 @@ def test_calls_of_a_tool_that_it_does_not_have_cost_the_turn(world: CodexWorld) 
         assert tui.wait() == 0
 
 
+@pytest.mark.story
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: CodexWorld) -> None:
     on_and_on = reply(Say(text=WAITING, times=None, pace=0.02))
     world.model.behave([turn(reply(trace("on")), say("Went on."), match=CUT_OFF), turn(on_and_on)])
@@ -47,6 +50,7 @@ def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world:
     assert (first.end, world.count("on")) == (End.CLIENT_CLOSED, 1)
 
 
+@pytest.mark.story
 def test_a_goal_set_from_outside_is_continued_on_the_screen_until_it_is_achieved(world: CodexWorld) -> None:
     replies = [say("One part is done."), say("Another part is done."), say(ACHIEVED)]
     world.model.behave(lambda _: replies[min(len(world.users()), len(replies)) - 1])
@@ -102,6 +106,7 @@ def test_the_persons_trusted_hooks_run_on_the_screen_beside_ours(world: CodexWor
     assert (world.count("again"), world.count("hook")) == (2, 3)
 
 
+@pytest.mark.story
 def test_when_the_person_presses_escape_nothing_more_is_sent(world: CodexWorld) -> None:
     world.model.behave(
         [turn(say("Still here."), match="and now"), turn(reply(Say(text="Beginning. "), Hold()))]

@@ -86,6 +86,7 @@ def test_a_prompt_from_a_pipe_is_taken(world: CopilotWorld) -> None:
 # --- calls --------------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 @formats
 def test_the_third_equal_call_is_refused_and_other_calls_run(
     world: CopilotWorld, agent: tuple[str, ...]
@@ -153,6 +154,7 @@ def test_only_observed_nothing_is_stopped(world: CopilotWorld) -> None:
 # --- prose --------------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 @formats
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(
     world: CopilotWorld, agent: tuple[str, ...]
@@ -187,6 +189,7 @@ def pursue(
     return world.drive("--goal", "make the tests pass", *quick, *options, agent=agent)
 
 
+@pytest.mark.story
 @formats
 def test_a_goal_is_continued_until_it_is_achieved(world: CopilotWorld, agent: tuple[str, ...]) -> None:
     result = pursue(world, say("One part is done."), say("Another part is done."), say(ACHIEVED), agent=agent)
@@ -196,11 +199,13 @@ def test_a_goal_is_continued_until_it_is_achieved(world: CopilotWorld, agent: tu
     assert [user.split("\n")[0] for user in continued] == ["<goal_continuation>"] * 2
 
 
+@pytest.mark.story
 def test_a_goal_that_is_blocked_ends_the_run(world: CopilotWorld) -> None:
     result = pursue(world, say(BLOCKED))
     assert (result.code, len(world.model.chats())) == (81, 1), result
 
 
+@pytest.mark.story
 def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: CopilotWorld) -> None:
     result = pursue(world, say("Part a."), say("Part b."), say("Part c."), options=("--max-turns", "1"))
     assert result.code == 82, result
@@ -211,6 +216,7 @@ def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: CopilotWorld) -> N
 # --- the person ---------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 @formats
 def test_an_interrupt_ends_the_run_and_nothing_more_is_sent(
     world: CopilotWorld, agent: tuple[str, ...]

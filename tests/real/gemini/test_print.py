@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 
+import pytest
 from tests.real.gemini.world import ACHIEVED, BLOCKED, CUT_OFF, TASK, WAITING, GeminiWorld, trace
 from tests.real.harness import Result
 
@@ -13,12 +14,13 @@ from loopguard_cli.testing.script import Hold, Reply, Say, reply, say, turn
 
 
 def drive(world: GeminiWorld, *options: str, agent: tuple[str, ...] = ()) -> Result:
-    return world.guard("gemini", "--yolo", *agent, "-p", TASK, options=options).wait(90)
+    return world.guard("gemini", "--yolo", *agent, "-p", TASK, options=options).wait()
 
 
 # --- calls --------------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_the_third_equal_call_is_refused_and_other_calls_run(world: GeminiWorld) -> None:
     replies = [*[reply(trace("again"))] * 3, reply(trace("other")), say("Went another way.")]
     world.model.behave([turn(*replies)])
@@ -43,6 +45,7 @@ def test_healthy_work_is_left_alone(world: GeminiWorld) -> None:
 # --- prose --------------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: GeminiWorld) -> None:
     on_and_on = reply(Say(text=WAITING, times=None, pace=0.05))
     world.model.behave([turn(reply(trace("on")), say("Went on."), match=CUT_OFF), turn(on_and_on)])
@@ -71,6 +74,7 @@ def pursue(world: GeminiWorld, *replies: Reply, options: tuple[str, ...] = ()) -
     return drive(world, "--goal", "make the tests pass", *quick, *options)
 
 
+@pytest.mark.story
 def test_a_goal_is_continued_until_it_is_achieved(world: GeminiWorld) -> None:
     result = pursue(world, say("One part is done."), say("Another part is done."), say(ACHIEVED))
     assert result.code == 0, result
@@ -79,11 +83,13 @@ def test_a_goal_is_continued_until_it_is_achieved(world: GeminiWorld) -> None:
     assert [user.split("\n")[0] for user in continued] == ["<goal_continuation>"] * 2
 
 
+@pytest.mark.story
 def test_a_goal_that_is_blocked_ends_the_run(world: GeminiWorld) -> None:
     result = pursue(world, say(BLOCKED))
     assert (result.code, len(world.model.chats())) == (81, 1), result
 
 
+@pytest.mark.story
 def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: GeminiWorld) -> None:
     result = pursue(world, say("Part a."), say("Part b."), say("Part c."), options=("--max-turns", "1"))
     assert result.code == 82, result
@@ -94,13 +100,14 @@ def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: GeminiWorld) -> No
 # --- the person ---------------------------------------------------------------------------------
 
 
+@pytest.mark.story
 def test_an_interrupt_ends_the_run_and_nothing_more_is_sent(world: GeminiWorld) -> None:
     world.model.behave([turn(reply(Say(text="Beginning.\n"), Hold()))])
     started = world.guard("gemini", "--yolo", "-p", TASK, options=("--goal", "make the tests pass"))
-    started.wait_for("Beginning.", stream="out", timeout=60)
+    started.wait_for("Beginning.", stream="out")
     started.signal(signal.SIGINT)
     result = started.wait()
-    assert (result.code, result.out) == (0, "Beginning.\n"), "as without us"
+    assert (result.code, result.out) == (130, "Beginning.\n"), "the goal is not achieved"
     assert len(world.model.chats()) == 1
     assert ", 0 continuations" in result.err, result
 

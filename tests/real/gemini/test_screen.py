@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.real.gemini.world import (
     ACHIEVED,
     BLOCKED,
@@ -21,6 +22,7 @@ from loopguard_cli.testing.script import Hold, Say, reply, say, turn
 QUICK = ("--set", "goal.cooldown_seconds=0.1")
 
 
+@pytest.mark.story
 def test_the_third_equal_call_is_refused_on_the_persons_screen(world: GeminiWorld) -> None:
     replies = [*[reply(trace("again"))] * 3, reply(trace("other")), say("Went another way.")]
     world.model.behave([turn(*replies)])
@@ -32,6 +34,7 @@ def test_the_third_equal_call_is_refused_on_the_persons_screen(world: GeminiWorl
     assert "[ANTI-LOOP]" in told
 
 
+@pytest.mark.story
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: GeminiWorld) -> None:
     on_and_on = reply(Say(text=WAITING, times=None, pace=0.05))
     world.model.behave([turn(reply(trace("on")), say("Went on."), match=CUT_OFF), turn(on_and_on)])
@@ -54,6 +57,7 @@ def test_at_most_two_continuations_then_the_turn_just_ends(world: GeminiWorld) -
     assert len(world.model.chats()) == 4
 
 
+@pytest.mark.story
 def test_a_goal_set_from_outside_is_continued_on_the_screen_until_it_is_achieved(world: GeminiWorld) -> None:
     replies = [say("One part is done."), say("Another part is done."), say(ACHIEVED)]
     world.model.behave(lambda _: replies[min(len(world.users()), len(replies)) - 1])
@@ -71,6 +75,7 @@ def test_a_goal_set_from_outside_is_continued_on_the_screen_until_it_is_achieved
     ]
 
 
+@pytest.mark.story
 def test_a_goal_typed_into_the_agent_runs_until_it_is_blocked(world: GeminiWorld) -> None:
     replies = [say("One part is done."), say(BLOCKED)]
     world.model.behave(lambda _: replies[min(len(world.users()), len(replies)) - 1])
@@ -96,6 +101,7 @@ def test_a_paused_goal_ends_its_turn_and_the_command_that_the_turn_waits_for(wor
     assert len(world.model.chats()) == 2
 
 
+@pytest.mark.story
 def test_when_the_person_presses_escape_nothing_more_is_sent(world: GeminiWorld) -> None:
     world.model.behave(
         [turn(say("Still here."), match="and now"), turn(reply(Say(text="Beginning. "), Hold()))]

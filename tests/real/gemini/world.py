@@ -15,6 +15,10 @@ CUT_OFF = r"^\[ANTI-LOOP STREAM\]"
 WAITING = "The build is still running and I will wait for it. "
 TASK = "Do the task."
 ACHIEVED = "I ran the suite.\n[goal:evidence] 12 of 12 tests pass in the present state\n[goal:complete]"
+STARTING = 120.0
+"""Seconds; on a busy machine a start takes many."""
+STILL = 0.5
+"""Seconds for which what is drawn anew may be gone."""
 LEAVING = 5
 """Attempts to leave, on a busy machine."""
 BLOCKED = "I cannot go on: the repository asks for a password that only the user knows.\n[goal:blocked]"
@@ -33,9 +37,9 @@ class GeminiWorld(World):
     def tui(self, *options: str) -> Iterator[Terminal]:
         """Interactive ``gemini``, guarded, ready for a prompt; told to end behind the block."""
         with self.guard_screen("gemini", "--yolo", options=options) as terminal:
-            terminal.wait_for("Type your message", 60)
+            terminal.wait_for("Type your message", STARTING)
             # Before its session has begun, it keeps what is typed.
-            self.wait_until(lambda: "idle" in self.ask("status").out, 60)
+            self.wait_until(lambda: "idle" in self.ask("status").out, STARTING)
             yield terminal
             terminal.process.terminate()
             terminal.wait()
@@ -45,10 +49,23 @@ def enter(terminal: Terminal, text: str) -> None:
     """Type a prompt and send it. An Enter that comes too soon counts as pasted, so it may take another."""
     terminal.send(text)
     terminal.wait_for(f"* {text}" if not text.startswith("/") else text)
-    while f"* {text}" in terminal.text or f"*   {text}" in terminal.text:
+    while not _taken(terminal, text):
         terminal.send("\r")
         with suppress(TimeoutError):
-            terminal.wait_for(lambda screen: f"* {text}" not in screen, 1)
+            terminal.wait_for(lambda screen: not _typed(screen, text), 1)
+
+
+def _typed(screen: str, text: str) -> bool:
+    """Whether it stands in the composer."""
+    return f"* {text}" in screen or f"*   {text}" in screen
+
+
+def _taken(terminal: Terminal, text: str) -> bool:
+    """It has left the composer, and not only while that is drawn anew."""
+    with suppress(TimeoutError):
+        terminal.wait_for(lambda screen: _typed(screen, text), STILL)
+        return False
+    return True
 
 
 def leave(terminal: Terminal) -> int:
