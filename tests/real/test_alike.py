@@ -34,8 +34,8 @@ class Agent(NamedTuple):
     sandbox: type[AgentSandbox]
     shell: Any
     """A call that runs a command."""
-    tools: str | None
-    """What stands before the names of our tools; None: its adapter gives it none, as the table says."""
+    tools: str
+    """What stands before the names of our tools."""
     called: str = ""
     """How it calls itself, where that is not its name."""
     options: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class CopilotSandbox(copilot.Sandbox):
         return super().environment({"COPILOT_PKG_CACHE_HOME": str(unpacked), **(extra or {})})
 
 
-def _headless(name: str, tools: str | None = "") -> Agent:
+def _headless(name: str, tools: str = "") -> Agent:
     subject: Any = SUBJECTS[name]
     return Agent(name, name, subject.program, subject.arguments, subject.sandbox, subject.shell, tools)
 
@@ -64,7 +64,7 @@ AGENTS = (
     _headless("gemini", "mcp_loopguard_"),
     _headless("pi"),
     _headless("copilot", "loopguard-")._replace(sandbox=CopilotSandbox),
-    _headless("qwen", None),
+    _headless("qwen", "mcp__loopguard__"),
     Agent(
         "acp",
         "opencode",
@@ -151,10 +151,8 @@ EXPECTED = "Whether the service has come up by now or not."
 
 
 def decided(world: AlikeWorld) -> Reply:
-    """The model decides to call once more. One without our tools waits: the person does it (`decide`)."""
+    """The model decides to call once more."""
     call = world.step("again")
-    if world.one.tools is None:
-        return reply(Say(text="I ask."), Hold(name="decision"), world.step("other"))
     arguments = {
         "decision": "continue",
         "observedResult": OBSERVED,
@@ -166,26 +164,11 @@ def decided(world: AlikeWorld) -> Reply:
     return reply(Call(tool=f"{world.one.tools}loop_decide", args=arguments))
 
 
-def decide(world: AlikeWorld) -> None:
-    """The person's own decision, where the agent's adapter declares that it gives it no tools."""
-    table = json.loads(world.ask("agents", "--json").out)
-    (declared,) = [surface for one in table if one["agent"] == world.one.name for surface in one["surfaces"]]
-    assert declared["capabilities"]["tools"] is False
-    world.model.wait_for(lambda chats: any("I ask." in chat.text for chat in chats), RUN_SECONDS)
-    call = world.step("again")
-    texts = ("--observed", OBSERVED, "--rationale", RATIONALE, "--expected", EXPECTED)
-    said = world.ask("decide", "continue", "--tool", call.tool, "--args", json.dumps(call.args), *texts)
-    assert said.code == 0, said
-    world.model.release("decision")
-
-
 def test_guard_goal_tools_and_accounts_work_alike(world: AlikeWorld) -> None:
     again = reply(world.step("again"))
     part = reply(Say(text="One part is done."), Hold(name="on"))
     world.answer_in_turn(again, again, again, decided(world), again, part, say(ACHIEVED))
     started = world.drive("--goal", GOAL, "--set", "goal.cooldown_seconds=0.1")
-    if world.one.tools is None:
-        decide(world)
     world.model.wait_for(lambda chats: any("One part is done." in chat.text for chat in chats), RUN_SECONDS)
 
     status = json.loads(world.ask("status", "--json").out)
@@ -206,8 +189,7 @@ def test_guard_goal_tools_and_accounts_work_alike(world: AlikeWorld) -> None:
 
     history = world.answers("history", "--json", "--all")
     verdicts = [one["verdict"] for one in history if one["type"] == "call"]
-    other = ["allow"] * world.count("other")
-    assert verdicts == ["allow", "allow", "block", *other, "allow"]
+    assert verdicts == ["allow", "allow", "block", "allow"]
     assert [one["rule"] for one in history if one["type"] == "loop"] == ["repeat-call"]
     assert [one["accepted"] for one in history if one["type"] == "guard"] == [True]
     goal = [one["event"] for one in history if one["type"] == "goal"]

@@ -8,6 +8,7 @@ from loopguard_cli.agents import choose
 from loopguard_cli.agents.base import BridgeAddress, HookCall, HookReply, Setup
 from loopguard_cli.agents.qwen.driven import Qwen
 from loopguard_cli.agents.qwen.hooks import VARIABLE
+from loopguard_cli.agents.tools import ToolProgram
 from loopguard_cli.core.effects import AnswerGate
 from loopguard_cli.core.events import ToolAsked
 
@@ -26,6 +27,14 @@ def test_our_hooks_come_as_defaults_of_its_settings() -> None:
     assert plan.environment == {VARIABLE: f"/run/x/{name}"}
     hooks = json.loads(plan.files[name])["hooks"]
     assert hooks["PreToolUse"][0]["hooks"][0]["command"] == "/bin/sh /run/x/hook.sh PreToolUse"
+
+
+def test_our_tools_come_by_a_server_that_asks_nobody_in_its_turn() -> None:
+    program = ToolProgram(("loopguard", "mcp"), {"WORD": "secret"})
+    made = choose(Setup(argv=("qwen", "-p", "hey"), interactive=False, tool_program=program))
+    (settings,) = made.launch({}, ADDRESS).files.values()
+    server = json.loads(settings)["mcpServers"]["loopguard"]
+    assert server == {"command": "loopguard", "args": ["mcp"], "env": {"WORD": "secret"}, "trust": True}
 
 
 def test_defaults_of_somebody_elses_are_not_hidden_and_it_is_said_what_that_costs() -> None:

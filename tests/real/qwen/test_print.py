@@ -30,7 +30,7 @@ class QwenWorld(World):
         return super().environment({**model, **(extra or {})})
 
     def drive(self, *options: str, agent: tuple[str, ...] = ()) -> Result:
-        return self.guard(*QWEN, *agent, "-p", TASK, options=options).wait(90)
+        return self.guard(*QWEN, *agent, "-p", TASK, options=options).wait()
 
     def chats(self) -> list[Exchange]:
         """What the model was asked about the task."""
@@ -59,6 +59,7 @@ def trace(name: str) -> Call:
     return Call(tool="run_shell_command", args={"command": command, "is_background": False})
 
 
+@pytest.mark.story
 def test_the_third_equal_call_is_refused_and_other_calls_run(world: QwenWorld) -> None:
     replies = [*[reply(trace("again"))] * 3, reply(trace("other")), say("Went another way.")]
     world.model.behave([MEMORY, turn(*replies)])
@@ -69,14 +70,18 @@ def test_the_third_equal_call_is_refused_and_other_calls_run(world: QwenWorld) -
     assert "called 3 times with the same arguments" in told
 
 
-def test_the_persons_own_hooks_are_called_with_ours(world: QwenWorld) -> None:
+def test_the_persons_own_hooks_and_servers_stand_beside_ours(world: QwenWorld) -> None:
     hook = world.script("hook.sh", 'echo x >> "$TRACES/hook"')
     groups = {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": str(hook)}]}]}
     (world.home / ".qwen").mkdir()
-    (world.home / ".qwen" / "settings.json").write_text(json.dumps({"hooks": groups}))
+    server = world.script("server.sh", 'echo x >> "$TRACES/server"')
+    servers = {"own": {"command": str(server)}}
+    settings = {"hooks": groups, "mcpServers": servers}
+    (world.home / ".qwen" / "settings.json").write_text(json.dumps(settings))
     world.model.behave([MEMORY, turn(*[reply(trace("again"))] * 3, say("Done."))])
     result = world.drive()
     assert (result.code, world.count("again"), world.count("hook")) == (0, 2, 3), result
+    assert world.count("server"), "it was started"
 
 
 def test_calls_of_a_tool_that_it_does_not_have_cost_the_turn(world: QwenWorld) -> None:
@@ -93,7 +98,7 @@ def test_without_our_hooks_the_turn_is_cut_off_before_a_fourth_equal_call(world:
     on = turn(reply(trace("other")), say("Went another way."), match=CUT_OFF)
     world.model.behave([MEMORY, on, turn(*[reply(trace("again"))] * 9)])
     defaults = {"QWEN_CODE_SYSTEM_DEFAULTS_PATH": str(world.root / "defaults.json")}
-    result = world.guard(*QWEN, "-p", TASK, env=defaults).wait(90)
+    result = world.guard(*QWEN, "-p", TASK, env=defaults).wait()
     assert (result.code, result.out.strip()) == (0, "Went another way."), result
     assert world.count("again") <= 3
     assert world.count("other") == 1
@@ -109,6 +114,7 @@ def test_healthy_work_is_left_alone(world: QwenWorld) -> None:
     assert "stream_event" not in {one["type"] for one in said}
 
 
+@pytest.mark.story
 def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world: QwenWorld) -> None:
     on_and_on = reply(Say(text=WAITING, times=None, pace=0.02))
     world.model.behave([MEMORY, turn(say("Went on."), match=CUT_OFF), turn(on_and_on)])
@@ -136,6 +142,7 @@ def pursue(world: QwenWorld, *replies: Reply, options: tuple[str, ...] = ()) -> 
     return world.drive("--goal", "make the tests pass", "--set", "goal.cooldown_seconds=0.1", *options)
 
 
+@pytest.mark.story
 def test_a_goal_is_continued_until_it_is_achieved(world: QwenWorld) -> None:
     result = pursue(world, say("One part is done."), say("Another part is done."), say(ACHIEVED))
     assert result.code == 0, result
@@ -145,11 +152,13 @@ def test_a_goal_is_continued_until_it_is_achieved(world: QwenWorld) -> None:
     assert [user.split("\n")[0] for user in continued] == ["<goal_continuation>"] * 2
 
 
+@pytest.mark.story
 def test_a_goal_that_is_blocked_ends_the_run(world: QwenWorld) -> None:
     result = pursue(world, say(BLOCKED))
     assert (result.code, len(world.chats())) == (81, 1), result
 
 
+@pytest.mark.story
 def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: QwenWorld) -> None:
     result = pursue(world, say("Part a."), say("Part b."), say("Part c."), options=("--max-turns", "1"))
     assert result.code == 82, result
@@ -157,6 +166,7 @@ def test_a_goal_ends_at_its_limit_with_one_last_prompt(world: QwenWorld) -> None
     assert continued == ["<goal_continuation>", "<goal_handoff>"]
 
 
+@pytest.mark.story
 def test_an_interrupt_ends_the_run_and_nothing_more_is_sent(world: QwenWorld) -> None:
     world.model.behave([turn(reply(Say(text="Beginning. "), Hold()))])
     started = world.guard(*QWEN, "-p", TASK, options=("--goal", "make the tests pass"))

@@ -13,7 +13,8 @@ SURFACES = (
         example="qwen -p 'fix the tests'",
         reached="driven (stream-json) and hooked (defaults of its settings)",
         capabilities=CAPABILITIES,
-        remark="interactive, it is a program on a terminal like any other",
+        remark="the model finds our tools by its tool search; interactive, it is a program on a terminal like"
+        " any other",
     ),
 )
 

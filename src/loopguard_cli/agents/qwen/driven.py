@@ -40,10 +40,11 @@ CAPABILITIES = Capabilities(
     nudge=True,
     read_session=True,
     usage=True,
+    tools=True,
     context=True,
 )
-UNGATED = msgspec.structs.replace(CAPABILITIES, gate=False, nudge=False, context=False)
-"""Where no hook of ours is called: calls are known when they begin."""
+UNGATED = msgspec.structs.replace(CAPABILITIES, gate=False, nudge=False, tools=False, context=False)
+"""Where our settings are not read: calls are known when they begin."""
 
 _ARGUMENTS = (
     "--input-format", "stream-json", "--output-format", "stream-json", "--include-partial-messages",
@@ -63,6 +64,7 @@ class Qwen(driven.Driven):
     def __init__(self, setup: Setup, invocation: Invocation) -> None:
         super().__init__(setup, invocation)
         self.capabilities = CAPABILITIES
+        self._setup = setup
         self._gate = Gate(self._calls, lambda ref, body: HookReply(call=int(ref), body=body))
         self._turns = Turns(self._control, self._replies, self._gate)
 
@@ -81,7 +83,7 @@ class Qwen(driven.Driven):
             self.capabilities = UNGATED
             return msgspec.structs.replace(plan, remarks=(_TAKEN,))
         return msgspec.structs.replace(
-            plan, environment=hooks.environment(address), files=hooks.files(address)
+            plan, environment=hooks.environment(address), files=hooks.files(address, self._setup)
         )
 
     # --- hooks -------------------------------------------------------------------------------
