@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,8 @@ class _Part(msgspec.Struct, frozen=True):
 _message_decoder = msgspec.json.Decoder(_Message)
 _part_decoder = msgspec.json.Decoder(_Part)
 _ABORTED = "MessageAbortedError"
+_MARKS = (b'{"type":"step-start"', b'{"reason":"tool-calls","type":"step-finish"')
+"""How every other part begins: those that say nothing, and need not be decoded."""
 
 
 def places(home: Path, environ: Mapping[str, str]) -> list[Path]:
@@ -201,7 +204,8 @@ class _Session:
                 self._begin(_message_decoder.decode(message))
             if data is not None:
                 tally.bytes += len(data)
-                self._part(part_id, _part_decoder.decode(data), (created or 0) / 1000)
+                if not data.startswith(_MARKS):
+                    self._part(_part_decoder.decode(data), (created or 0) / 1000)
             elif part_id is not None:
                 tally.oversized += 1
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
@@ -243,7 +247,7 @@ class _Session:
         if error or message.finish not in ("tool-calls", "", None):
             made.idle()
 
-    def _part(self, part_id: str, part: _Part, created: float) -> None:
+    def _part(self, part: _Part, created: float) -> None:
         made = self._made
         match part.type if self._message.role else "":
             case "text" if self._message.role == "user":
@@ -251,10 +255,10 @@ class _Session:
                     self._spoke = True
                     made.user(self._id, part.text)
             case "text":
-                made.at(_seconds(part.time, "start") or created)
+                made.at(_start(part.time) or created)
                 made.text(part.text or "", synthetic=bool(part.synthetic))
             case "reasoning":
-                made.at(_seconds(part.time, "start") or created)
+                made.at(_start(part.time) or created)
                 made.text(part.text or "", channel=Channel.REASONING)
             case "tool":
                 self._tools.append(part)
@@ -267,14 +271,16 @@ class _Session:
 
     def _calls(self) -> None:
         """The step's calls, starts and ends in the order in which they happened."""
-        moments = [(_seconds(part.state.time, "start"), 0, part) for part in self._tools]
-        moments += [
-            (_seconds(part.state.time, "end"), 1, part)
-            for part in self._tools
-            if part.state.status in ("completed", "error")
-        ]
+        moments = []
+        for part in self._tools:
+            state = part.state
+            moments.append((_start(state.time), 0, part))
+            if state.status in ("completed", "error"):
+                moments.append((_end(state.time), 1, part))
         self._tools = []
-        for time, is_end, part in sorted(moments, key=lambda moment: moment[:2]):
+        if len(moments) > 1:
+            moments.sort(key=_when)
+        for time, is_end, part in moments:
             self._made.at(time)
             if is_end:
                 self._result(part)
@@ -295,6 +301,13 @@ class _Session:
         )
 
 
-def _seconds(time: _Time | None, name: str) -> float:
-    """One of a part's times, which are in milliseconds."""
-    return ((getattr(time, name) if time else None) or 0) / 1000
+_when = itemgetter(0, 1)
+
+
+def _start(time: _Time | None) -> float:
+    """In seconds; a part has it in milliseconds."""
+    return (time.start or 0) / 1000 if time else 0.0
+
+
+def _end(time: _Time | None) -> float:
+    return (time.end or 0) / 1000 if time else 0.0
