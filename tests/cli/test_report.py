@@ -12,6 +12,7 @@ from tests.report.reading import Page
 from loopguard_cli.cli.commands import report
 from loopguard_cli.cli.render.recorded import report_of_run
 from loopguard_cli.core.ids import SessionId
+from loopguard_cli.core.records import AgentSeen
 from loopguard_cli.errors import InputError, UsageError
 from loopguard_cli.goal.records import Continued, pack
 from loopguard_cli.goal.records import Kind as GoalEvent
@@ -64,6 +65,18 @@ def test_what_was_continued_for_a_goal_is_no_recovery_and_begins_a_turn(project:
     # As its budget counts them: the prompt that starts a goal continues nothing yet.
     assert (told.continued, told.pursued) == (1, 2)
     assert [turn.who for turn in told.turns] == ["person", "loopguard", *["loopguard"] * 3]
+
+
+def test_an_agent_that_closes_its_connection_is_no_turn_and_one_that_loses_it_is_told_of(
+    project: Path,
+) -> None:
+    closed, lost = (AgentSeen(connected=False, agent="opencode", reason=reason) for reason in ("closed", ""))
+    record(project, STARTED, closed, *LOOPED[1:], lost, closed, ENDED)
+    entries = [one for one in read_ledger(project / ".loopguard") if isinstance(one, Entry)]
+    told = report_of_run(entries, "aaaa1111")
+    assert [turn.who for turn in told.turns] == ["person", "loopguard"]
+    titles = [item.title for turn in told.turns for item in turn.items]
+    assert titles.count("the connection to the agent ended") == 1
 
 
 def test_goals_are_shown_against_their_budgets(project: Path) -> None:

@@ -126,7 +126,9 @@ class _Run:
                 self._item(time, record, Kind.GOAL)
             case Fault():
                 self._item(time, record, Kind.ERROR)
-            case AgentSeen():
+            case AgentSeen() if (
+                record.reason != "closed"
+            ):  # as it does at its end, and before each invocation
                 self._item(time, record, Kind.NOTE, title="the connection to the agent ended")
             case RunEnded():
                 self._item(time, record, Kind.ERROR if record.code else Kind.NOTE)
