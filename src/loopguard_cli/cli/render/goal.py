@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from loopguard_cli.cli.render.budgets import BUDGETS, bars
 from loopguard_cli.cli.render.page import Bar, Block, Cell, Table, Tone, line
 
 _TONES = {"active": Tone.GOOD, "achieved": Tone.GOOD, "blocked": Tone.BAD}
@@ -54,23 +55,8 @@ def _status(data: dict[str, Any]) -> list[Block]:
 
 
 def _budgets(data: dict[str, Any]) -> list[tuple[Cell | Bar, ...]]:
-    rows: list[tuple[Cell | Bar, ...]] = []
-    for name, label, form in (
-        ("turns", "continuations", "{:,.0f}"),
-        ("context_tokens", "context tokens", "{:,.0f}"),
-        ("total_tokens", "total tokens", "{:,.0f}"),
-        ("seconds", "seconds", "{:,.0f}"),
-        ("cost", "cost (US$)", "{:.4f}"),
-    ):
-        budget = data.get(name)
-        if not budget:
-            continue
-        used, limit = budget["used"], budget["limit"]
-        text = "unknown" if used is None else form.format(used)
-        if limit:
-            text += f" / {form.format(limit)}"
-        rows.append((Cell(label), Bar(used or 0, limit or 0, text)))
-    return rows
+    known = {key: (data[key]["used"], data[key]["limit"] or 0) for key in BUDGETS if data.get(key)}
+    return [(Cell(name), bar) for name, bar in bars(known)]
 
 
 def _list(data: dict[str, Any]) -> list[Block]:

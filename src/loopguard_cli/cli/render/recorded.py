@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from loopguard_cli.cli.render.budgets import BUDGETS
 from loopguard_cli.cli.render.history import describe
 from loopguard_cli.core.findings import Action, Finding
 from loopguard_cli.core.ids import CallKey
@@ -36,13 +37,6 @@ from loopguard_cli.store.lines import Entry
 from loopguard_cli.store.summary import REFUSED
 
 _STEPS = {"abort": Kind.ABORT, "continue": Kind.CONTINUATION}
-_BUDGETS = {
-    "turns": ("continuations", ""),
-    "seconds": ("working time", "s"),
-    "context_tokens": ("largest request", "tokens"),
-    "total_tokens": ("all tokens", "tokens"),
-    "cost": ("cost", "$"),
-}
 
 
 def report_of_run(
@@ -251,7 +245,7 @@ def _goal(data: Mapping[str, Any]) -> Goal:
         checks=tuple(data.get("checks") or ()),
         budgets=[
             Budget(name=name, used=data[key]["used"], limit=data[key]["limit"] or 0, unit=unit)
-            for key, (name, unit) in _BUDGETS.items()
+            for key, (name, unit) in BUDGETS.items()
             if key in data and (data[key]["used"] or data[key]["limit"])
         ],
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from loopguard_cli.cli.render.page import Bar, Block, Cell, Line, Table, Tone, line
+from loopguard_cli.cli.render.budgets import bars
+from loopguard_cli.cli.render.page import Block, Cell, Line, Table, Tone, line
 from loopguard_cli.cli.render.texts import age, ago, cut
 from loopguard_cli.core.measures import counted, duration, money, number
 from loopguard_cli.store.lines import Damage
@@ -160,7 +161,8 @@ def run_page(run: RunView, now: float) -> Iterator[Block]:
     head = [Cell(f"Run {run.run}", Tone.STRONG), Cell(f"  {agent}  "), _state(run, now)]
     if run.mode:
         shown = Tone.PLAIN if run.mode == "on" else Tone.WARN
-        head += [Cell(f"  mode {run.mode}", shown), Cell(f", preset {run.preset}" if run.preset else "")]
+        preset = f", preset {run.preset}" if run.preset else ""
+        head.append(Cell(f"  mode {run.mode}{preset}", shown, elastic=True))
     yield Line(tuple(head))
     yield from _notes(run)
     if run.sessions:
@@ -243,23 +245,14 @@ def goal_page(goal: GoalView) -> Iterator[Block]:
         Cell(f"  {cut(goal.session, 16) or 'waits for the next run'}", Tone.QUIET),
     )
     if goal.focused and (goal.session or goal.turns or goal.seconds):
-        yield Table(("", ""), [(Cell(f"  {name}"), bar) for name, bar in _budgets(goal)])
-
-
-def _budgets(goal: GoalView) -> Iterator[tuple[str, Bar]]:
-    spent = f"{duration(goal.seconds)} / {duration(goal.max_seconds)}"
-    yield "continuations", Bar(goal.turns, goal.max_turns, f"{goal.turns} / {goal.max_turns}")
-    yield "time", Bar(goal.seconds, goal.max_seconds, spent)
-    yield "largest request", _tokens(goal.context_tokens, goal.max_context_tokens)
-    if goal.tokens or goal.max_tokens:
-        yield "tokens", _tokens(goal.tokens, goal.max_tokens)
-    if goal.cost or goal.max_cost:
-        text = money(goal.cost) + (f" / {money(goal.max_cost)}" if goal.max_cost else "")
-        yield "cost", Bar(goal.cost, goal.max_cost, text)
-
-
-def _tokens(used: int, limit: int) -> Bar:
-    return Bar(used, limit, f"{number(used)} / {number(limit)}" if limit else number(used))
+        budgets = {
+            "turns": (goal.turns, goal.max_turns),
+            "seconds": (goal.seconds, goal.max_seconds),
+            "context_tokens": (goal.context_tokens, goal.max_context_tokens),
+            "total_tokens": (goal.tokens, goal.max_tokens),
+            "cost": (goal.cost, goal.max_cost),
+        }
+        yield Table(("", ""), [(Cell(f"  {name}"), bar) for name, bar in bars(budgets)])
 
 
 def goal_state(goal: GoalView) -> str:
