@@ -30,7 +30,7 @@ from loopguard_cli.core.records import (
     UserTurn,
 )
 from loopguard_cli.core.settings import Locale
-from loopguard_cli.core.wording import Wording
+from loopguard_cli.core.wording import explain
 from loopguard_cli.store.lines import Entry
 from loopguard_cli.store.summary import REFUSED, CallSummary
 
@@ -154,7 +154,8 @@ def _describe_rest(record: Record) -> tuple[str, Tone]:
             return type(record).__name__, Tone.QUIET
 
 
-def _loop(record: LoopFound) -> str:
+def explanation(record: LoopFound) -> str:
+    """Why it was a loop, in a sentence."""
     finding = Finding(
         rule=record.rule,
         proposes=Action.NOTE,
@@ -165,7 +166,11 @@ def _loop(record: LoopFound) -> str:
         tool=record.tool,
         key=CallKey(record.key),
     )
-    explained = Wording(Locale.EN).explain(finding)
+    return explain(finding, Locale.EN)
+
+
+def _loop(record: LoopFound) -> str:
+    explained = explanation(record)
     # The verdict comes first: a narrow window cuts the end.
     return f"{record.rule} -> {record.verdict}: {explained.rstrip('.')}"
 

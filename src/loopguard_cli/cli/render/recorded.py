@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loopguard_cli.cli.render.budgets import BUDGETS
-from loopguard_cli.cli.render.history import describe
-from loopguard_cli.core.findings import Action, Finding
-from loopguard_cli.core.ids import CallKey
+from loopguard_cli.cli.render.history import describe, explanation
 from loopguard_cli.core.records import (
     AgentSeen,
     CallEnded,
@@ -24,8 +22,6 @@ from loopguard_cli.core.records import (
     TurnDone,
     UserTurn,
 )
-from loopguard_cli.core.settings import Locale
-from loopguard_cli.core.wording import explain
 from loopguard_cli.goal.evolve import fold
 from loopguard_cli.goal.records import BOOKKEEPING, Continued, unpack
 from loopguard_cli.goal.records import Kind as GoalEvent
@@ -153,17 +149,7 @@ class _Run:
             item.ok, item.seconds = record.ok, record.seconds
 
     def _found(self, time: float, record: LoopFound) -> None:
-        finding = Finding(
-            rule=record.rule,
-            proposes=Action.NOTE,
-            identity=record.key,
-            count=record.count,
-            events=record.events,
-            facts=record.facts,
-            tool=record.tool,
-            key=CallKey(record.key),
-        )
-        said = explain(finding, Locale.EN)
+        said = explanation(record)
         known = (record.session, record.key, record.rule)
         alarm = self._alarms.get(known)
         if alarm is None:
