@@ -23,13 +23,15 @@ import psutil
 
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.history import NAMES, installed
-from loopguard_cli.study.cost import study
+from loopguard_cli.study.scan import Wanted
+from loopguard_cli.study.scan import scan as judge
 from tests.bench.section import Row
 from tests.bench.synthetic.histories import Written, write
 
 TITLE = "Scan of past sessions"
 BYTES = 1_000_000_000
 SAMPLE = 60_000_000
+WANTED = Wanted(settings=GuardSettings())
 EARLY = 0.2
 """Share of the time after which memory should not grow."""
 POLL_SECONDS = 0.2
@@ -90,16 +92,13 @@ def interrupted(home: Path) -> tuple[float, bool]:
 
 
 def by_agent(home: Path) -> Iterator[Row]:
-    """In this process, without a command around it."""
-    spent: dict[str, list[float]] = {}
-    for conversation in installed(home, {}):
+    """One after the other in this process, without a command around it."""
+    found = list(installed(home, {}))
+    for agent, name in NAMES.items():
         began = time.process_time()
-        read = study(conversation, GuardSettings()).tally.bytes
-        figures = spent.setdefault(conversation.agent, [0.0, 0.0])
-        figures[0] += read / 1e6
-        figures[1] += time.process_time() - began
-    for agent, (megabytes, seconds) in spent.items():
-        yield Row(f"judging, {NAMES[agent]}", megabytes / seconds, "MB/s per core")
+        studies = judge([one for one in found if one.agent == agent], WANTED, workers=1)
+        read = sum(one.tally.bytes for one in studies)
+        yield Row(f"judging, {name}", read / 1e6 / (time.process_time() - began), "MB/s per core")
 
 
 def _found(written: Written, printed: Any) -> Iterator[Row]:

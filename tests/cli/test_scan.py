@@ -164,6 +164,19 @@ def test_an_interrupted_scan_says_what_it_found(
     assert "1 session (pi 1)" in said
 
 
+def test_interrupted_before_anything_was_read_it_says_no_more_than_that(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from loopguard_cli.study import scan as scanning
+
+    def study(*_: object, **__: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scanning, "study", study)
+    assert scan.command() == 130
+    assert capsys.readouterr().out == "Interrupted: nothing was read yet.\n"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("beginning", [True, False], ids=["as workers start", "as they work"])
 def test_interrupting_workers_is_quiet_and_prints_what_was_found(tmp_path: Path, beginning: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -50,6 +51,14 @@ def test_workers_find_what_one_process_finds(stories: list[Conversation]) -> Non
     alone = list(scan(stories, WANTED, workers=1))
     assert len(alone) == len(stories)
     assert plain(list(scan(stories, WANTED, workers=2))) == plain(alone)
+
+
+def test_the_garbage_collector_looks_as_before_when_a_scan_is_over(stories: list[Conversation]) -> None:
+    before = gc.get_threshold()
+    with closing(scan(stories, WANTED, workers=1)) as studies:
+        next(studies)
+        assert gc.get_threshold()[0] == scanning.COLLECT_EVERY
+    assert gc.get_threshold() == before
 
 
 @pytest.mark.usefixtures("in_workers")

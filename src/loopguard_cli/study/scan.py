@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -28,7 +29,8 @@ IN_PROCESS_BYTES = 16 << 20
 
 POLL_SECONDS = 0.1
 COLLECT_EVERY = 50_000
-"""Objects, in a worker: the collector looks that seldom."""
+"""Objects: the garbage collector looks that seldom. Events come and go by the million, and hardly any of them
+is part of a circle."""
 
 Progress = Callable[[int], None]
 """Told how many bytes have been read so far, all told."""
@@ -58,11 +60,22 @@ def scan(
     ordered = sorted(conversations, key=lambda one: -one.size)
     if workers == 1 or sum(one.size for one in ordered) < IN_PROCESS_BYTES:
         meter = _Meter(progress)
-        for conversation in ordered:
-            yield _one(conversation, wanted, meter)
+        with _seldom_collecting():
+            for conversation in ordered:
+                yield _one(conversation, wanted, meter)
         return
     with _Workers(workers, wanted) as pool:
         yield from pool.studies(_batches(ordered), progress)
+
+
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECT_EVERY, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 # --- in a worker -----------------------------------------------------------------------------
@@ -109,7 +122,6 @@ def _begin(wanted: Wanted, read: Any, stop: Any) -> None:
     _shared = (wanted, read, stop)
     # Ctrl-C reaches the whole process group; only the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Events come and go by the million, and hardly any of them is part of a circle.
     gc.freeze()
     gc.set_threshold(COLLECT_EVERY)
 

@@ -59,7 +59,10 @@ def _blocks(
     totals: Totals, settings: GuardSettings, finished: bool, home: str, asked: Asked
 ) -> Iterator[Block]:
     if not finished:
-        yield line(Cell("Interrupted: this is what was found so far.", Tone.WARN))
+        so_far = "Interrupted: this is what was found so far."
+        yield line(Cell(so_far if totals.conversations else "Interrupted: nothing was read yet.", Tone.WARN))
+    if not totals.conversations and not finished:
+        return
     if not totals.conversations:
         yield line(_nothing(asked, home))
         yield from _unread(totals, home)
