@@ -159,11 +159,17 @@ def test_standard_output(project: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out.startswith(MARK)
 
 
-def test_open_hands_the_file_to_the_browser(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("started", [True, False])
+def test_open_hands_the_file_to_the_browser(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, started: bool
+) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or started)
     command(str(session(project)), open_it=True)
     assert opened == [(project / "out.html").as_uri()]
+    out, err = capsys.readouterr()
+    assert out == "out.html\n"
+    assert ("no browser could be started; open out.html" in err) is not started
 
 
 @pytest.mark.usefixtures("project")

@@ -75,7 +75,8 @@ def command(
     if open_it:
         import webbrowser
 
-        webbrowser.open(path.absolute().as_uri())
+        if not webbrowser.open(path.absolute().as_uri()):
+            typer.echo(f"loopguard: no browser could be started; open {path} in one", err=True)
 
 
 def _report(name: str, redactor: Redactor | None) -> Report:
