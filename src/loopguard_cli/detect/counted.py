@@ -28,10 +28,11 @@ class CountedCycle(CharCycle):
     """
 
     STRIDE = 4 * CharCycle.STRIDE
+    EVERY = 1
 
     def feed(self, text: str, event: int) -> Sequence[Repetition]:
         """``text``: exactly one stride."""
-        if not self.unit and _DIGIT.search(text) is None:
+        if not (self.unit or _has_digit(text)):
             self.pass_over(text)
             return ()
         return super().feed(text, event)
@@ -46,3 +47,9 @@ class CountedCycle(CharCycle):
         if matter is Matter.CODE:
             return _COUNTED_CODE if self.lines >= OBJECT else None
         return _COUNTED if matter in (Matter.PROSE, Matter.ITEM) else None
+
+
+def _has_digit(text: str) -> bool:
+    if text.isascii():
+        return any(map(text.__contains__, "0123456789"))
+    return _DIGIT.search(text) is not None

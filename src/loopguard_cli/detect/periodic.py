@@ -95,7 +95,10 @@ class CharCycle:
     """Follows one part of a message."""
 
     STRIDE = STRIDE
-    """Characters between two tests."""
+    """Characters between two places in which it may be tested."""
+    EVERY = 2
+    """One in so many is tested. A cycle that is long enough to count has been there for more than a stride,
+    and one of long units for more than `_NEAR`: where nothing was seen again before, there is none."""
 
     def __init__(self, part: str, in_code: Callable[[int], bool], beside: CharCycle | None = None) -> None:
         """``beside``: another look at the same text, taken less often."""
@@ -103,11 +106,18 @@ class CharCycle:
         self._part = part
         self._in_code = in_code
         self._tail = ""
-        """What was tested last, at least `_TAIL` of it if there is so much."""
+        """What was read last, at least `_TAIL` of it if there is so much."""
         self._fresh: list[str] = []
+        """What came since."""
         self._size = 0
-        self._due = self.STRIDE
+        self._start = 0
+        """Offset from which on text counts as known; what is before it is forgotten."""
+        self._next = self.STRIDE
+        """Offset at which the present stride ends."""
+        self._due = self.STRIDE * self.EVERY
         """Offset of the next test."""
+        self._suspect = 0
+        """Offset up to which every stride is tested."""
         self.unit = 0
         self._began = 0
         """Offset at which the confirmed cycle begins."""
@@ -116,35 +126,56 @@ class CharCycle:
         self._matter = Matter.PROSE
         self._told = Action.ALLOW
         self._seen: deque[tuple[int, int]] = deque(maxlen=_TAIL // STRIDE)
-        """Offset and sequence number of the latest events that brought a test about."""
+        """Offset and sequence number of the latest events that completed a stride."""
 
     def feed(self, text: str, event: int) -> Sequence[Repetition]:
         self._fresh.append(text)
-        self._size += len(text)
-        if self._size < self._due:
+        self._size = size = self._size + len(text)
+        if size < self._next:
             return ()
-        buffer = self._tail + self.read("".join(self._fresh))
+        self._seen.append((size, event))
+        found = self._test(event) if size >= self._due else ()
+        self._pass(size)
+        return found
+
+    def _pass(self, size: int) -> None:
+        """Strides are complete."""
+        self._next = size - size % self.STRIDE + self.STRIDE
+        if size - self._start > 2 * _TAIL:
+            self._start = size - _TAIL
+            self._tail, self._fresh = self._known()[-_TAIL:], []
+
+    def _known(self) -> str:
+        """The text that counts as known, as it is compared."""
+        return self._tail + self.read("".join(self._fresh))
+
+    def _test(self, event: int) -> Sequence[Repetition]:
+        """Look at what came since, where a test is due."""
+        buffer = self._tail = self._known()
         self._fresh = []
-        self._seen.append((self._size, event))
-        base = self._size - len(buffer)
+        base, beside, stride = self._start, self._beside, self.STRIDE
         found: list[Repetition] = []
-        beside = self._beside
         while (due := self._due) <= self._size:
             end = due - base
-            self._due = due + self.STRIDE
-            if beside is not None and due % beside.STRIDE == 0:
+            far = due % _NEAR == 0
+            if beside is not None and far:
                 found += beside.feed(buffer[end - beside.STRIDE : end], event)
+            at, repetition = 0, None
             if self.unit and self._goes_on(buffer, end):
                 repetition = self._judge(buffer, base, end)
             else:
-                reach = MAX_UNIT if due % _NEAR == 0 else _NEAR
-                at = buffer.rfind(buffer[end - _PROBE : end], max(0, end - _PROBE - reach), end - 1)
-                if at < 0 or end == _PROBE:
-                    continue
-                repetition = self._begin(buffer, base, end, at)
+                probe = end - _PROBE
+                reach = MAX_UNIT if far else _NEAR
+                at = buffer.rfind(buffer[probe:end], max(0, probe - reach), end - 1)
+                if at >= 0:
+                    repetition = self._begin(buffer, base, end, at)
+            if at >= 0:
+                self._suspect = max(self._suspect, due + (_NEAR if far else stride))
             if repetition is not None:
                 found.append(repetition)
-        self._tail = buffer if len(buffer) <= 2 * _TAIL else buffer[-_TAIL:]
+            self._due = due + stride
+            if self._due > self._suspect:
+                self._due += -self._due % (stride * self.EVERY)
         return found
 
     def gauges(self) -> Iterable[Gauge]:
@@ -166,10 +197,10 @@ class CharCycle:
 
     def pass_over(self, text: str) -> None:
         """Take ``text``, of one stride, in without a test."""
+        self._fresh.append(text)
         self._size += len(text)
         self._due += self.STRIDE
-        buffer = self._tail + text
-        self._tail = buffer if len(buffer) <= 2 * _TAIL else buffer[-_TAIL:]
+        self._pass(self._size)
 
     def floors(self, matter: Matter, unit: str) -> tuple[Floor, Floor] | None:
         return floors_of(matter, len(unit), self.lines)

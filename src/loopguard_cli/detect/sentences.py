@@ -15,6 +15,8 @@ import re
 from bisect import bisect_right
 from collections import deque
 from enum import Enum
+from string import ascii_lowercase
+from sys import maxsize
 
 import msgspec
 
@@ -29,6 +31,10 @@ _CONTENT = re.compile(r"[^\W_]")
 
 _NOT_PLAIN = frozenset("`~>#|-*+0123456789\r")
 """What may begin a fence, a quote, a heading, a row of a table or an item of a list, or an empty line."""
+
+_LETTERS = frozenset(ascii_lowercase)
+_NONE = frozenset[str]()
+"""What begins a line that is neither, and says something: in ASCII; in other texts more may, and is folded."""
 
 _HEAD = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
 _MARKER_BEGUN = re.compile(r"(?:[-*+]|\d{1,9}[.)]?)$")
@@ -94,6 +100,26 @@ class Sentence(msgspec.Struct, gc=False):
     part: str = ""
 
 
+class _Marks:
+    """Where sentences may end in a text: each mark is found once, in order."""
+
+    __slots__ = ("_rest", "end", "start")
+
+    def __init__(self, text: str) -> None:
+        self._rest = _BOUNDARY.finditer(text)
+        self.start = self.end = -1
+        """Of the present mark with what closes the sentence."""
+
+    def seek(self, at: int) -> None:
+        """Go to the first mark from ``at`` on."""
+        while self.start < at:
+            match = next(self._rest, None)
+            if match is None:
+                self.start = self.end = maxsize
+                return
+            self.start, self.end = match.span()
+
+
 class Splitter:
     """Splits one part of a message. Feed it the text in order; each sentence comes out once."""
 
@@ -144,8 +170,9 @@ class Splitter:
 
     def _read(self, text: str, event: int, *, final: bool) -> list[Sentence]:
         found: list[Sentence] = []
-        at, size = 0, len(text)
-        boundary = 0  # where the next one ends, once it is known
+        # In ASCII, small letters stand where the capital ones do, so that all are folded at once.
+        folded, plain = (text.lower(), _LETTERS) if text.isascii() else (text, _NONE)
+        at, size, marks = 0, len(text), _Marks(text)
         while at < size:
             if self._fence:
                 at = self._code_lines(text, at, event, found, final=final)
@@ -153,22 +180,18 @@ class Splitter:
                     break
                 continue
             newline = text.find("\n", at)
-            if newline > at and self._line is None:
-                if boundary <= at:
-                    match = _BOUNDARY.search(text, at)
-                    boundary = match.end() if match else size
-                line = text[at:newline].rstrip() if boundary >= newline else ""
-                if line and line.lstrip(" \t")[0] not in _NOT_PLAIN:
-                    # It is one sentence, as most lines of most texts are.
-                    self._add_raw(line.lstrip(), at + len(line), event, found)
+            if newline >= at and self._line is None:
+                if newline == at:
+                    self._paragraph += 1
+                    at += 1
+                    continue
+                if marks.start < at:
+                    marks.seek(at)
+                if marks.end >= newline and self._whole_line(folded, plain, at, newline, event, found):
                     at = newline + 1
                     continue
             whole = newline >= 0 or final
             end = newline if newline >= 0 else size
-            if at == newline and self._line is None:
-                self._paragraph += 1
-                at += 1
-                continue
             if self._line is None and text[at].isalpha():
                 self._line = _PROSE
             elif self._line is None:
@@ -178,7 +201,10 @@ class Splitter:
                 if not begins:
                     at = end if newline < 0 else newline + 1
                     continue
-            at = end if self._line is _QUOTE else self._sentences(text, at, end, event, found, whole=whole)
+            if self._line is _QUOTE:
+                at = end
+            else:
+                at = self._sentences(text, folded, marks, at, end, event, found, whole=whole)
             if not whole:
                 break
             self._line = None
@@ -268,28 +294,54 @@ class Splitter:
 
     # --- sentences ---------------------------------------------------------------------------
 
+    def _whole_line(
+        self, folded: str, plain: frozenset[str], at: int, end: int, event: int, found: list[Sentence]
+    ) -> bool:
+        """Collect the line between ``at`` and ``end`` as one sentence, as most lines of most texts are. False
+        if it may begin something else."""
+        line = folded[at:end].rstrip()
+        raw = line.lstrip(" \t")
+        if not raw:
+            return False
+        first = raw[0]
+        if first in plain and "\t" not in raw and "  " not in raw:
+            stop = self._base + at + len(line)
+            found.append(Sentence(raw, stop - len(raw), stop, event, self._paragraph, _PROSE, self._part))
+            return True
+        if first in _NOT_PLAIN:
+            return False
+        self._add(folded, at, end, event, found)
+        return True
+
     def _sentences(
-        self, text: str, at: int, end: int, event: int, found: list[Sentence], *, whole: bool
+        self,
+        text: str,
+        folded: str,
+        marks: _Marks,
+        at: int,
+        end: int,
+        event: int,
+        found: list[Sentence],
+        *,
+        whole: bool,
     ) -> int:
         """Collect the sentences between ``at`` and ``end``; where the open one begins."""
         if self._line is not _TABLE:
-            for match in _BOUNDARY.finditer(text, at, end):
-                stop = match.end()
-                if text[match.start()] == "." and not _ends(text, at, match.start()):
-                    continue
-                self._add(text, at, stop, event, found)
-                at = stop
+            marks.seek(at)
+            while marks.end < end or (marks.end == end and not whole):
+                if text[marks.start] != "." or _ends(text, at, marks.start):
+                    self._add(folded, at, marks.end, event, found)
+                    at = marks.end
+                marks.seek(marks.start + 1)
         if whole:
-            self._add(text, at, end, event, found)
+            self._add(folded, at, end, event, found)
             at = end
         return at
 
-    def _add(self, text: str, at: int, stop: int, event: int, found: list[Sentence]) -> None:
-        line = text[at:stop].rstrip()
-        self._add_raw(line.lstrip(), at + len(line), event, found)
-
-    def _add_raw(self, raw: str, end: int, event: int, found: list[Sentence]) -> None:
-        """Collect a sentence without the white space around it; ``end`` is where it ends in the held text."""
+    def _add(self, folded: str, at: int, stop: int, event: int, found: list[Sentence]) -> None:
+        """Collect the sentence between ``at`` and ``stop``, without the white space around it."""
+        line = folded[at:stop].rstrip()
+        raw = line.lstrip()
         if not raw[:1].isalnum():
             if not _CONTENT.search(raw):
                 return
@@ -298,7 +350,7 @@ class Splitter:
         if "  " in key or "\t" in key:
             key = " ".join(key.split())
         kind = self._line or _PROSE
-        end += self._base
+        end = self._base + at + len(line)
         found.append(Sentence(key, end - len(raw), end, event, self._paragraph, kind, self._part))
 
 
