@@ -47,6 +47,8 @@ EXIT_LOOP = 80
 
 REMEMBERED_REFUSALS = 64
 
+_ON, _OFF = Mode.ON, Mode.OFF  # looked up in the class at each event otherwise
+
 _CALLS = (ToolAsked, ToolStarted, ToolFinished)
 
 _OUTCOMES = {
@@ -92,37 +94,36 @@ class Guard:
 
     # --- events ------------------------------------------------------------------------------
 
-    def receive(self, event: Event, seq: int, now: float) -> Iterator[Effect]:
+    def receive(self, event: Event, seq: int, now: float) -> list[Effect]:
+        effects: list[Effect] = []
         if self.broken:
-            return
-        off = self._settings.mode is Mode.OFF
+            return effects
         self.state.evolve(event)
+        spoke = event if isinstance(event, UserSpoke) else None
         if isinstance(event, (UserSpoke, StatusChanged)):
-            yield from self._books.turn(event)
-        if not off:
-            if isinstance(event, UserSpoke) and event.origin is Origin.PERSON:
+            effects += self._books.turn(event)
+        if self._settings.mode is not _OFF:
+            if spoke is not None and spoke.origin is Origin.PERSON:
                 self.policy.person_spoke()
             gate = event if isinstance(event, ToolAsked) else None
             if gate is not None and (refusal := self._shut()):
                 # The turn is already being cut off: whatever still asks must not run afterwards.
-                yield from self._refuse(gate, refusal, now)
-                return
+                return effects + self._refuse(gate, refusal, now)
             found = self.panel.observe(event, seq, now)
             verdict = self._judge(found, at_gate=gate is not None) if found else None
-            if isinstance(event, _CALLS) and (view := self.panel.view(event.call, now)) is not None:
-                record = self._books.call(event, view, verdict, seq, now)
-                if record is not None:
-                    yield record
+            if isinstance(event, _CALLS):
+                effects += self._write_call_down(event, verdict, seq, now)
             if verdict is not None:
-                yield from self._enact(verdict, gate, now)
+                effects += self._enact(verdict, gate, now)
             if isinstance(event, ToolFinished) and event.call in self._refused:
-                yield from self._leaks(event)
-        if self.recovery.active or isinstance(event, UserSpoke):
-            yield from self.recovery.receive(event, now)
+                effects += self._leaks(event)
+        if spoke is not None or self.recovery.active:
+            effects += self.recovery.receive(event, now)
+        return effects
 
     def read(self, event: TextDelta, seq: int, now: float) -> Iterable[Effect]:
         """Take a piece of streamed text in, which is of interest to the detectors alone."""
-        if self.broken or self._settings.mode is Mode.OFF:
+        if self.broken or self._settings.mode is _OFF:
             return ()
         found = self.panel.observe(event, seq, now)
         return self._enact(self._judge(found, at_gate=False), None, now) if found else ()
@@ -147,26 +148,35 @@ class Guard:
             return None
         return self.policy.judge(findings, at_gate=at_gate)
 
-    def _enact(self, verdict: Verdict | None, gate: ToolAsked | None, now: float) -> Iterator[Effect]:
+    def _enact(self, verdict: Verdict | None, gate: ToolAsked | None, now: float) -> list[Effect]:
         finding = verdict.finding if verdict else None
         if verdict is None or finding is None or verdict.action is Action.ALLOW:
-            return
-        yield from self._write_down(verdict, finding)
+            return []
+        effects = self._write_down(verdict, finding)
+        if verdict.action <= Action.WARN:
+            return effects
         match verdict.action:
             case Action.NUDGE:
-                yield from self._nudge(finding)
+                effects += self._nudge(finding)
             case Action.BLOCK if gate is not None:
-                self.blocks += 1
-                yield from self._refuse(gate, self._wording.blocked(finding), now)
+                effects += self._refuse(gate, self._wording.blocked(finding), now)
             case Action.ABORT | Action.STOP:
                 if gate is not None:
-                    self.blocks += 1
-                    yield from self._refuse(gate, self._wording.blocked(finding), now)
-                yield from self._cut(finding, now, resume=verdict.action is Action.ABORT)
+                    effects += self._refuse(gate, self._wording.blocked(finding), now)
+                effects += self._cut(finding, now, resume=verdict.action is Action.ABORT)
             case _:
                 pass
+        return effects
 
-    def _write_down(self, verdict: Verdict, finding: Finding) -> Iterator[Effect]:
+    def _write_call_down(
+        self, event: ToolAsked | ToolStarted | ToolFinished, verdict: Verdict | None, seq: int, now: float
+    ) -> Sequence[Effect]:
+        view = self.panel.view(event.call, now)
+        leaked = isinstance(event, ToolFinished) and event.call in self._refused and _ran(event)
+        record = self._books.call(event, view, verdict, seq, now, leaked=leaked) if view is not None else None
+        return (record,) if record is not None else ()
+
+    def _write_down(self, verdict: Verdict, finding: Finding) -> list[Effect]:
         record = LoopFound(
             session=self.state.id,
             rule=finding.rule,
@@ -179,21 +189,23 @@ class Guard:
         )
         # A refused call waits for its answer, which a slow disk must not delay.
         cuts = verdict.action > Action.BLOCK
-        yield Record(session=self.state.id, record=record, sync=cuts)
+        effects: list[Effect] = [Record(session=self.state.id, record=record, sync=cuts)]
         if verdict.action is Action.NOTE:
-            return
+            return effects
         outcome, level = _OUTCOMES[verdict.action]
         text = self._wording.told(finding, outcome)
         if verdict.degraded:
             text = f"{text} ({verdict.degraded})"
-        yield Tell(session=self.state.id, level=level, topic=f"loop.{outcome}", text=text)
+        effects.append(Tell(session=self.state.id, level=level, topic=f"loop.{outcome}", text=text))
+        return effects
 
-    def _refuse(self, gate: ToolAsked, text: str, now: float) -> Iterator[Effect]:
+    def _refuse(self, gate: ToolAsked, text: str, now: float) -> list[Effect]:
+        self.blocks += 1
         self._refused[gate.call] = None
         while len(self._refused) > REMEMBERED_REFUSALS:
             self._refused.popitem(last=False)
         self.panel.call_blocked(gate.call, now)
-        yield AnswerGate(session=self.state.id, request=gate.request, allow=False, text=text)
+        return [AnswerGate(session=self.state.id, request=gate.request, allow=False, text=text)]
 
     def _nudge(self, finding: Finding) -> Iterator[Effect]:
         self.nudges += 1
@@ -245,7 +257,7 @@ class Guard:
 
     def _shut(self) -> str:
         """Why no call may run now; empty when calls may run."""
-        if self._settings.mode is not Mode.ON or self.state.muted:
+        if self._settings.mode is not _ON or self.state.muted:
             return ""
         if self.recovery.active:
             return self._wording.aborting()
@@ -267,7 +279,10 @@ class Guard:
     def _leaks(self, event: ToolFinished) -> Iterator[Effect]:
         """A refused call that came back with a result ran after all: say that blocking fails here."""
         del self._refused[event.call]
-        if event.ok and not event.refused and not self._leak_told:
+        if not _ran(event):
+            return
+        self.blocks -= 1
+        if not self._leak_told:
             self._leak_told = True
             text = self._wording.leaked(event.tool)
             yield Tell(session=self.state.id, level=Level.ERROR, topic="gate.leaked", text=text)
@@ -301,3 +316,8 @@ class Guard:
         self.recovery.reconfigure(settings, wording)
         self.policy.reconfigure(settings)
         self.panel.reconfigure(settings)
+
+
+def _ran(refused: ToolFinished) -> bool:
+    """A call that was refused has run: the answer came too late, or was not heeded."""
+    return not (refused.refused or refused.cancelled) and (refused.ok or refused.exit_code is not None)
