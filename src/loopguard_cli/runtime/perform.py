@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from loopguard_cli.agents.base import Adapter, Auditing
+from loopguard_cli.agents.base import Adapter, Auditing, Holding
 from loopguard_cli.core.effects import (
     Abort,
     AnswerGate,
@@ -80,7 +80,7 @@ class Performer:
                 return self._record(effect)
             case Prompt(purpose=Purpose.CONTINUATION | Purpose.HANDOFF) if lost := self._lost(effect):
                 return (lost,)
-            case Prompt() if self._adapter.capabilities.respawn and effect.purpose is not Purpose.NUDGE:
+            case Prompt() if effect.purpose is not Purpose.NUDGE and self._starts_again():
                 self.next_prompt = effect
                 return ()
             case CancelEffect():
@@ -114,6 +114,11 @@ class Performer:
         answer = self._adapter.carry_out(effect)
         self._channels.send(answer.orders)
         return answer.events
+
+    def _starts_again(self) -> bool:
+        """A prompt is for another start of the agent: this one has not been kept for it."""
+        held = isinstance(self._adapter, Holding) and self._adapter.holding
+        return self._adapter.capabilities.respawn and not held
 
     def _lost(self, prompt: Prompt) -> LeaseSettled | None:
         return self._goals.lost(prompt.session) if self._goals is not None else None

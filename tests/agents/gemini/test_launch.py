@@ -11,6 +11,9 @@ from loopguard_cli.agents.base import BridgeAddress, Form, LaunchPlan, Setup, St
 from loopguard_cli.agents.gemini import make
 from loopguard_cli.agents.gemini.invocation import parse
 from loopguard_cli.agents.tools import GUARD_TOOLS, LOOP_GUARD, ToolProgram
+from loopguard_cli.core.effects import Prompt, Purpose
+from loopguard_cli.core.events import EffectSettled
+from loopguard_cli.core.ids import EffectId, SessionId
 
 ADDRESS = BridgeAddress(token="t", hook_command=("/bin/sh", "/h o/hook.sh", "/f", "1"), folder="/f")
 EXTENSION = "home/.gemini/extensions/loopguard/"
@@ -70,6 +73,36 @@ def test_the_extension_holds_hooks_tools_and_commands() -> None:
     server = {"command": "loopguard", "args": ["mcp"], "env": {"WORD": "w"}}
     assert manifest["mcpServers"] == {"loopguard": server}
     assert EXTENSION + "commands/loop-guard.toml" in files
+
+
+@pytest.mark.parametrize(
+    ("argv", "lasting"),
+    [
+        (("--yolo", "-p", "fix it"), ("--yolo",)),
+        (("-m", "pro", "--prompt=fix it", "-o", "json"), ("-m", "pro", "-o", "json")),
+        (("-r", "latest", "-p", "go on", "more"), ()),
+        (("--session-id", "abc", "-e", "own", "-p", "fix", "--", "it"), ("-e", "own")),
+    ],
+)
+def test_it_goes_on_in_its_session_with_what_holds_for_all_of_it(
+    argv: tuple[str, ...], lasting: tuple[str, ...]
+) -> None:
+    again = parse(("gemini", *argv), interactive=False).again("ses", "go on")
+    assert again == (*lasting, "--resume", "ses", "--prompt", "go on")
+
+
+def test_another_start_has_the_same_extension_and_home() -> None:
+    adapter: Any = make(Setup(argv=("gemini", "-e", "own", "-p", "fix it"), interactive=False))
+    first = adapter.launch({"HOME": "/home/person"}, ADDRESS)
+    prompt = Prompt(session=SessionId("ses"), effect=EffectId("e"), text="Go on.", purpose=Purpose.RECOVERY)
+    second = adapter.relaunch({"HOME": "/home/person"}, ADDRESS, prompt)
+    assert second.argv == ("gemini", "-e", "loopguard", "-e", "own", "--resume", "ses", "--prompt", "Go on.")
+    assert (second.environment, second.files, second.mirrors) == (
+        first.environment,
+        first.files,
+        first.mirrors,
+    )
+    assert [event.effect for event in adapter.exited(1) if isinstance(event, EffectSettled)] == ["e"]
 
 
 def test_a_choice_of_extensions_is_widened_by_ours() -> None:

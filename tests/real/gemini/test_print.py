@@ -52,7 +52,10 @@ def test_a_loop_of_prose_is_cut_off_while_it_streams_and_the_task_goes_on(world:
     result = drive(world)
     assert result.code == 0, result
     assert result.out.strip().endswith("Went on.")
-    assert world.model.chats()[0].end is End.CLIENT_CLOSED
+    looping, told, *_ = world.model.chats()
+    assert looping.end is End.CLIENT_CLOSED
+    assert looping.ended_at is not None
+    assert looping.ended_at < told.received_at, "the provider writes on for nobody"
     assert world.count("on") == 1
     assert not world.model.chats()[-1].request.mentions(WAITING)
 

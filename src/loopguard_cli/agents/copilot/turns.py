@@ -7,11 +7,13 @@ has ended, when all of its output was read.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from loopguard_cli.agents.base import Interrupt, Outgoing
 from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.claude.gate import Gate
 from loopguard_cli.agents.copilot.speech import Kind, Said
+from loopguard_cli.agents.ending import finish, idle
 from loopguard_cli.agents.gemini.calls import OpenCalls
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.agents.settling import settled, stands
@@ -21,7 +23,6 @@ from loopguard_cli.core.events import (
     Channel,
     Event,
     Origin,
-    ReplyFinished,
     ReplyStarted,
     SessionRead,
     Status,
@@ -86,7 +87,7 @@ class Turns:
 
     def acting(self, session: SessionId) -> Iterator[Event]:
         """A tool is called: what is said behind it is another reply."""
-        yield from self._finish(self._of(session), session)
+        yield from finish(self._of(session), session)
 
     def ended(self, session: SessionId) -> Iterator[Event]:
         """A sub-agent has ended."""
@@ -107,10 +108,10 @@ class Turns:
                     yield from self._start(state, session, self._named("reply"), "")
                 yield self._delta(state, session, said)
             case Kind.END:
-                yield from self._finish(state, session)
+                yield from finish(state, session)
             case Kind.ERROR:
                 state.failed = True
-                yield from self._finish(state, session, error=said.text or "error")
+                yield from finish(state, session, error=said.text or "error")
                 yield AgentError(session=session, message=state.reply, name="error", text=said.text)
             case Kind.UNREAD:
                 yield Unparsed(native=said.text)
@@ -126,7 +127,7 @@ class Turns:
             if state.busy:
                 stopped = bool(self._aborts) or code > 128
                 if code and not stopped and not state.failed and session == self.session:
-                    yield from self._finish(state, session, error="failed")
+                    yield from finish(state, session, error="failed")
                     text = f"the agent has failed with status {code}"
                     yield AgentError(session=session, message=state.reply, name="error", text=text)
                 yield from self._idle(state, session, aborted=stopped)
@@ -161,7 +162,7 @@ class Turns:
     # --- inside ------------------------------------------------------------------------------
 
     def _start(self, state: _Session, session: SessionId, message: MessageId, model: str) -> Iterator[Event]:
-        yield from self._finish(state, session)
+        yield from finish(state, session)
         state.reply, state.open = message, True
         yield ReplyStarted(session=session, message=message, answers=state.answers, model=model)
 
@@ -170,29 +171,12 @@ class Turns:
         part = PartId(f"{state.reply}.{channel.value}")
         return TextDelta(session=session, message=state.reply, part=part, channel=channel, delta=said.text)
 
-    def _finish(
-        self, state: _Session, session: SessionId, *, error: str = "", aborted: bool = False
-    ) -> Iterator[Event]:
-        if state.open:
-            state.open = False
-            finish = "interrupted" if aborted else ""
-            yield ReplyFinished(
-                session=session, message=state.reply, finish=finish, error=error, aborted=aborted
-            )
-
     def _idle(self, state: _Session, session: SessionId, *, aborted: bool = False) -> Iterator[Event]:
-        was_open = state.open
-        yield from self._finish(state, session, aborted=aborted)
-        if aborted and not was_open:
-            yield AgentError(session=session, message=state.reply, name="interrupted", aborted=True)
-        yield from self._calls.given_up(session)
-        yield from self._gate.idle(session)
-        state.busy = False
+        given_up = chain(self._calls.given_up(session), self._gate.idle(session))
+        aborts: list[Abort] = []
         if not reading.agent_of(session):
             aborts, self._aborts = self._aborts, []
-            for abort in aborts:
-                yield settled(abort)
-        yield StatusChanged(session=session, status=Status.IDLE)
+        yield from idle(state, session, given_up, aborts, aborted=aborted)
 
     def _named(self, kind: str) -> MessageId:
         self._numbers += 1

@@ -20,8 +20,9 @@ SURFACES = (
         example="gemini -p 'fix the tests'",
         reached="hooked (an extension for this one start)",
         capabilities=ONE_SHOT,
-        remark="a turn is interrupted at its next step: a piece of text, or the end of a tool call; calls of"
-        " tools that it does not have are not seen (it ends their loops itself, at the fifth)",
+        remark="a turn is interrupted at its next step: a piece of text, or the end of a tool call, and goes"
+        " on by another start in its session; calls of tools that it does not have are not seen (it ends"
+        " their loops itself, at the fifth)",
     ),
 )
 

@@ -1,7 +1,9 @@
 """Gemini CLI, on the person's terminal and with ``-p``: its hooks ask the gate, stream the text, and go on.
 
 Each piece of text is a call of a hook, and a refusal there ends the turn; the hook at the end of a turn
-takes what the turn goes on with. So nearly everything happens within the agent's own process and turn.
+takes what the turn goes on with. So nearly everything happens within the agent's own process and turn. But
+with ``-p`` the provider's answer stays open behind a refused piece for as long as the process lives: after an
+abort it goes on by another start in the same session.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from loopguard_cli.agents.tools import readable, slash
 from loopguard_cli.core.effects import (
     AnswerGate,
     Effect,
+    Prompt,
     Respond,
     Tell,
 )
@@ -64,8 +67,9 @@ ONE_SHOT = Capabilities(
     usage=True,
     tools=True,
     context=True,
+    respawn=True,
 )
-SCREEN = msgspec.structs.replace(ONE_SHOT, screen=True)
+SCREEN = msgspec.structs.replace(ONE_SHOT, screen=True, respawn=False)
 
 _CANCELLED = b"Request cancelled"
 """What the screen shows when the person has ended a turn."""
@@ -114,13 +118,25 @@ class Gemini(Steered[Turns]):
         if self.opening and not asked.prompted:
             opening = ("--prompt-interactive" if self._screen else "--prompt", self.opening)
         self._awaited = asked.prompted or bool(opening) or not self._screen
+        return self._plan(environ, address, (*opening, *ours, *asked.options))
+
+    def relaunch(self, environ: Mapping[str, str], address: BridgeAddress, prompt: Prompt) -> LaunchPlan:
+        self._turns.launched(prompt)
+        self._connected, self._awaited = False, True
+        ours = ("-e", extension.NAME) if self._invocation.chooses else ()
+        again = self._invocation.again(prompt.session, prompt.text)
+        return self._plan(environ, address, (*ours, *again))
+
+    def _plan(
+        self, environ: Mapping[str, str], address: BridgeAddress, options: tuple[str, ...]
+    ) -> LaunchPlan:
         environment = extension.environment(address)
         if not self._screen:
             # The process in front of the real one, which it may start again, listens to no signal.
             environment["GEMINI_CLI_NO_RELAUNCH"] = "true"
         return LaunchPlan(
-            argv=(*asked.program, *opening, *ours, *asked.options),
-            form=asked.form,
+            argv=(*self._invocation.program, *options),
+            form=self._invocation.form,
             environment=environment,
             streams=Streams.TERMINAL if self._screen else Streams.INHERITED,
             hooks=extension.CALLED,

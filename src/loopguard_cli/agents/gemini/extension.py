@@ -26,7 +26,7 @@ COMMAND = "loopguard:command"
 
 HOOKS = (
     "SessionStart", "BeforeAgent", "BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "AfterAgent",
-    "Notification", "SessionEnd",
+    "Notification",
 )  # fmt: skip
 CALLED = {name: Hook(events=(name,), client=True) for name in HOOKS}
 PATIENCE_MS = 7 * 24 * 3600 * 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -29,6 +29,10 @@ _INFORMS = {
     "-v",
 }
 _PRINT = {"--prompt", "-p"}
+_FIRST = {
+    "--prompt", "--prompt-interactive", "--resume", "--session-file", "--session-id", "-i", "-p", "-r",
+}  # fmt: skip
+"""What belongs to the first prompt, or says which session it is for."""
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +55,10 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     def argv(self) -> tuple[str, ...]:
         return (*self.program, *self.options)
 
+    def again(self, session: str, prompt: str) -> tuple[str, ...]:
+        """The command line that goes on in a session, without what stands behind ``program``."""
+        return (*_lasting(self.options), "--resume", session, "--prompt", prompt)
+
 
 def parse(argv: Sequence[str], *, interactive: bool) -> Invocation:
     """Take a command line apart. ``interactive``: standard input and output are a terminal."""
@@ -71,3 +79,16 @@ def parse(argv: Sequence[str], *, interactive: bool) -> Invocation:
         sandboxed=bool(names & {"--sandbox", "-s"}),
         chooses=bool(names & {"--extensions", "-e"}),
     )
+
+
+def _lasting(options: Sequence[str]) -> Iterator[str]:
+    """What holds for the whole session."""
+    rest = iter(options)
+    for word in rest:
+        name, attached, _ = word.partition("=")
+        if word == "--":
+            return
+        own = [next(rest, "")] if name in _VALUED and not attached else []
+        if word.startswith("-") and name not in _FIRST:
+            yield word
+            yield from own

@@ -7,11 +7,13 @@ the person cancels is told by that hook while the model speaks, and by the scree
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from loopguard_cli.agents.base import HookReply, Keys, Outgoing
 from loopguard_cli.agents.claude import reading
 from loopguard_cli.agents.claude.gate import Gate
+from loopguard_cli.agents.ending import finish, idle
 from loopguard_cli.agents.gemini.calls import OpenCalls
 from loopguard_cli.agents.gemini.composer import Composer
 from loopguard_cli.agents.memory import Recent
@@ -21,7 +23,6 @@ from loopguard_cli.core.events import (
     AgentError,
     Event,
     Origin,
-    ReplyFinished,
     ReplyStarted,
     SessionRead,
     Status,
@@ -106,7 +107,7 @@ class Turns:
     def asked(self, session: SessionId, model: str) -> Iterator[Event]:
         """The model is asked: another reply begins."""
         state = self._of(session)
-        yield from self._finish(state, session)
+        yield from finish(state, session)
         state.reply, state.open, state.cancelled = self._named("reply"), True, False
         yield ReplyStarted(session=session, message=state.reply, answers=state.answers, model=model)
 
@@ -128,14 +129,16 @@ class Turns:
             )
         reason = next(filter(None, (reading.text(c, "finishReason") for c in _candidates(response))), "")
         if reason:
-            yield from self._finish(state, session, finish=reason.lower())
+            yield from finish(state, session, reason=reason.lower())
 
     def ended(self, session: SessionId, call: int) -> Iterator[Part]:
         """The hook at the end of a turn, which may go on with another prompt; not if it was cancelled."""
         state = self._of(session)
         # With -p, an answer that breaks off without us was stopped by a signal: an error ends the process.
         cancelled = state.open and (state.cancelled or not (self._screen or state.aborts))
-        if cancelled:
+        # Nothing but its end closes the provider's stream of an answer that we refused to let it read.
+        ends = not self._screen and bool(state.aborts)
+        if cancelled or ends:
             yield HookReply(call=call)
         else:
             state.held = call
@@ -204,6 +207,10 @@ class Turns:
 
     # --- what we want ------------------------------------------------------------------------
 
+    def launched(self, prompt: Prompt) -> None:
+        """It was started again with a prompt of ours."""
+        self._of(prompt.session).prompt = prompt
+
     def abort(self, effect: Abort) -> Iterator[Part]:
         state = self._of(effect.session)
         if not state.busy:
@@ -241,31 +248,15 @@ class Turns:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _finish(
-        self, state: _Session, session: SessionId, *, finish: str = "", error: str = "", aborted: bool = False
-    ) -> Iterator[Event]:
-        if state.open:
-            state.open = False
-            yield ReplyFinished(
-                session=session, message=state.reply, finish=finish, error=error, aborted=aborted
-            )
-
     def _broken(self, state: _Session, session: SessionId, error: str) -> Iterator[Event]:
-        yield from self._finish(state, session, error=error)
+        yield from finish(state, session, error=error)
         yield AgentError(session=session, message=state.reply, name="error", text=error)
         yield from self._idle(state, session)
 
     def _idle(self, state: _Session, session: SessionId, *, aborted: bool = False) -> Iterator[Event]:
-        was_open = state.open
-        yield from self._finish(state, session, finish="interrupted" if aborted else "", aborted=aborted)
-        if aborted and not was_open:
-            yield AgentError(session=session, message=state.reply, name="interrupted", aborted=True)
-        yield from self._calls.given_up(session)
-        yield from self._gate.idle(session)
-        aborts, state.aborts, state.busy = state.aborts, [], False
-        for abort in aborts:
-            yield settled(abort)
-        yield StatusChanged(session=session, status=Status.IDLE)
+        given_up = chain(self._calls.given_up(session), self._gate.idle(session))
+        aborts, state.aborts = state.aborts, []
+        yield from idle(state, session, given_up, aborts, aborted=aborted)
 
     def _named(self, kind: str) -> MessageId:
         self._numbers += 1
