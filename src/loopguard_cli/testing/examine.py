@@ -7,7 +7,6 @@ the events of the run, what ran, and how the model's answers ended.
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -140,12 +139,8 @@ class _Trial:
             code, complaint = _wait(argv, sandbox.project, environment, _TASK if subject.piped else "")
             tried = sandbox.home / _TRIED
             ran = len(tried.read_text().splitlines()) if tried.exists() else 0
-            chats = [chat for chat in model.chats() if not _is_aside(subject, chat)]
+            chats = [chat for chat in model.chats() if not subject.is_aside(chat.request.user)]
             return _Seen(code, complaint, _events(record), chats, ran)
-
-
-def _is_aside(subject: Subject, chat: Exchange) -> bool:
-    return bool(subject.aside) and re.search(subject.aside, chat.request.user) is not None
 
 
 def _hello(seen: _Seen) -> Check:

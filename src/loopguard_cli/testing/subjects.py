@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -45,6 +46,10 @@ class Subject(NamedTuple):
     """Its name in the registry, where that is another."""
     tested: str = ""
     """The version that our own tests drive, where the registry does not say."""
+
+    def is_aside(self, prompt: str) -> bool:
+        """Whether the model is asked about something else than the task."""
+        return bool(self.aside) and re.search(self.aside, prompt) is not None
 
 
 def _noted(tool: str, **more: Any) -> Callable[[str], Call]:

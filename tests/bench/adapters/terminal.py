@@ -38,7 +38,7 @@ def measured() -> Figures:
         os.chdir(folder)
         try:
             cuts = [_cut(folder, environ) for _ in range(LOOPS)]
-            return Figures(None, None, cuts, _later(environ))
+            return Figures(None, None, cuts, None, _later(environ))
         finally:
             os.chdir(before)
 
