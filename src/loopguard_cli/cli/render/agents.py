@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -30,24 +30,28 @@ ABILITIES = {
     "text_deltas": "streams",
     "abort": "stops",
     "prompt": "goes on",
-    "nudge": "hints",
-    "tools": "tools",
-    "usage": "usage",
+    "nudge": "takes hints",
+    "tools": "has our tools",
+    "usage": "tells tokens",
 }
-"""Capabilities in the table and their headings; ``prompt`` holds for ``respawn`` too."""
+"""Capabilities, and what an agent does that has them; ``prompt`` holds for ``respawn`` too."""
 
 
 def page(known: Sequence[Listed]) -> list[Block]:
-    rows = [_row(name, surface) for name, _, surfaces in known for surface in surfaces]
-    remarks = {
+    rows = [row for name, agent, surfaces in known for row in _rows(name, agent, surfaces)]
+    remarks = dict.fromkeys(
         (agent.title, surface.remark)
         for _, agent, surfaces in known
         for surface in surfaces
         if surface.remark
-    }
+    )
+    everything = ", ".join(ABILITIES.values())
     return [
-        Table(columns=("agent", "form", "for example", *ABILITIES.values()), rows=rows),
-        *(line(Cell(f"{title}: {remark}", Tone.QUIET)) for title, remark in sorted(remarks)),
+        Table(columns=("agent, and how it may be run", "it"), rows=rows),
+        line(),
+        line(f"All of it: {everything}."),
+        line(),
+        *(line(Cell(f"{title}: {remark}", Tone.QUIET)) for title, remark in remarks),
     ]
 
 
@@ -60,10 +64,23 @@ def data(known: Sequence[Listed]) -> list[AgentData]:
     ]
 
 
-def _row(name: str, surface: Surface) -> list[Cell]:
+def _rows(name: str, agent: Known, surfaces: Sequence[Surface]) -> Iterator[list[Cell]]:
+    tested = f"tested with {agent.tested}" if agent.tested else ""
+    yield [Cell(f"{agent.title} ({name})", Tone.STRONG), Cell(tested, Tone.QUIET)]
+    for surface in surfaces:
+        yield [Cell(f"  {surface.example}"), _abilities(surface)]
+
+
+def _abilities(surface: Surface) -> Cell:
+    """What can be done, or what cannot, whichever is shorter."""
     can = surface.capabilities
-    cells = [Cell(name, Tone.STRONG), Cell(surface.form.value), Cell(surface.example)]
-    for ability in ABILITIES:
-        able = getattr(can, ability) or (ability == "prompt" and can.respawn)
-        cells.append(Cell("yes", Tone.GOOD) if able else Cell("-", Tone.QUIET))
-    return cells
+    able = {
+        word: bool(getattr(can, name) or (name == "prompt" and can.respawn))
+        for name, word in ABILITIES.items()
+    }
+    has, lacks = ([word for word, is_able in able.items() if is_able is wanted] for wanted in (True, False))
+    if not lacks:
+        return Cell("all of it", Tone.GOOD)
+    if len(lacks) <= len(has):
+        return Cell(f"all but {', '.join(lacks)}", Tone.WARN)
+    return Cell(f"only {', '.join(has)}", Tone.WARN)
