@@ -142,6 +142,27 @@ def test_agent_killed_outright(world: World, tty: Terminal) -> None:
     assert tty.changed_modes == []
 
 
+def test_loopguard_killed_outright_under_an_interactive_shell(world: World) -> None:
+    """It is still the shell's job: its keys, its place in the foreground, its exit status."""
+    world.model.behave([turn(*[reply(trace("a"))] * 3, say("All alone."))])
+    tty = world.screen("bash", "--norc", "--noprofile", "-i", env={"PS1": "prompt> "})
+    tty.wait_for("prompt>")
+    tty.send(" ".join(map(str, world.guard_command("opencode"))) + "\r")
+    tty.wait_for(READY)
+    world.supervisor().kill()
+    tty.send("go on\r")
+    tty.wait_for("All alone.")
+    assert world.count("a") == 3
+    tty.send("\x03")
+    tty.wait_for("loopguard: was killed")
+    tty.wait_for(lambda text: text.endswith("prompt>"))
+    tty.send("echo code $?\r")
+    tty.wait_for("code 0")
+    assert tty.modes.get(1049) is not True, "the agent's screen is gone"
+    tty.send("exit\r")
+    assert tty.wait() == 0
+
+
 def test_loopguard_killed_outright(world: World) -> None:
     """The agent stays on the screen, answers, runs its calls, and ends as it would alone."""
     world.model.behave([turn(*[reply(trace("a"))] * 3, say("All alone."))])

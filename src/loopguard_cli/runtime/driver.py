@@ -73,7 +73,7 @@ class Run:
         self._hooks: HookServer | None = None
         self._folder: PrivateFolder | None = None
         self._process: Process | None = None
-        self._signals = Signals(self._terminal, self._jobs, self._give_up)
+        self._signals = Signals(self._terminal, self._jobs, self._give_up, plan.waiter)
         self._refusal = ""
         """Why the goal of the command line is not set."""
         self._signalled = 0
@@ -255,7 +255,7 @@ class Run:
             self._folder.write(launch.files)
         self._terminal.remember()
         process = self._process = start(launch, environ, self._adapter, self._channels, self._post)
-        self._signals.attend(process)
+        self._signals.attend(process, screen=launch.form is Form.SCREEN)
         if self._hooks is not None:
             self._hooks.launched(process.child.pid, launch.hooks)
         child = process.child

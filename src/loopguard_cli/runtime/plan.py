@@ -16,6 +16,7 @@ from loopguard_cli.runtime.clock import Clock
 from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.perform import Store
 from loopguard_cli.runtime.processes.evidence import Evidence
+from loopguard_cli.runtime.processes.waited import Waited
 from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import Reload
 from loopguard_cli.runtime.supervisor import Brain
@@ -57,6 +58,8 @@ class Plan(msgspec.Struct, kw_only=True):
     """Looks at what the agent's processes do, for the watchdog."""
     status_line: StatusLine | None = None
     """Where to say how a run without a screen stands."""
+    waiter: Waited | None = None
+    """What the shell waits for in our place."""
     outside: Outside | None = None
     """Whom a person wants told beyond the terminal."""
     clock: Clock = msgspec.field(default_factory=Clock)

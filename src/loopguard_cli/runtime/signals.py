@@ -12,6 +12,7 @@ from loopguard_cli.runtime.checks import Jobs
 from loopguard_cli.runtime.processes import tree
 from loopguard_cli.runtime.processes.process import Process
 from loopguard_cli.runtime.processes.terminal import Terminal
+from loopguard_cli.runtime.processes.waited import Waited
 
 STOPPED_SECONDS = 0.05
 """An agent that is stopped for so long was suspended; debuggers and the like only stop it for a moment."""
@@ -22,13 +23,16 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 class Signals:
     """The signal handlers of one run. ``give_up`` is told the number of the signal that ends it."""
 
-    def __init__(self, terminal: Terminal, jobs: Jobs, give_up: Callable[[int], None]) -> None:
+    def __init__(
+        self, terminal: Terminal, jobs: Jobs, give_up: Callable[[int], None], waiter: Waited | None
+    ) -> None:
         self.leave: Callable[[], None] | None = None
         """Takes what is ours off the terminal: another job gets it, or its size has changed."""
         self._process: Process | None = None
         self._terminal = terminal
         self._jobs = jobs
         self._give_up = give_up
+        self._waiter = waiter
         self._suspending: asyncio.TimerHandle | None = None
         self._suspended = False
 
@@ -40,11 +44,15 @@ class Signals:
         loop.add_signal_handler(signal.SIGWINCH, self._on_resize)
         for number in _ENDING:
             loop.add_signal_handler(number, self._on_end, number)
+        if self._waiter is not None:
+            self._waiter.watch(self._on_waiter_lost)
 
-    def attend(self, process: Process) -> None:
-        """From now on this is the agent."""
+    def attend(self, process: Process, *, screen: bool) -> None:
+        """From now on this is the agent; ``screen``: it owns the screen."""
         self._process = process
         loop = asyncio.get_running_loop()
+        if self._waiter is not None and not process.driven:
+            self._waiter.tell(process.child.pid, self._terminal.remembered, screen=screen)
         if process.driven:
             # It is not in our group and would run on while we are stopped.
             loop.add_signal_handler(signal.SIGTSTP, self._on_stop)
@@ -59,6 +67,8 @@ class Signals:
         for number in (*others, *_ENDING):
             with suppress(ValueError):
                 loop.remove_signal_handler(number)
+        if self._waiter is not None:
+            self._waiter.close()
 
     def _on_child(self) -> None:
         process = self._process
@@ -102,6 +112,8 @@ class Signals:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, self._on_typed_stop)
 
     def _on_continue(self) -> None:
+        if self._waiter is not None:
+            self._waiter.let_go_on()
         process = self._process
         if process is None or process.child.code is not None:
             return
@@ -122,6 +134,11 @@ class Signals:
         typed = self._terminal.keyboard_interrupts()
         if process is None or not running or not process.interrupted(typed=typed):
             self._give_up(signal.SIGINT)
+
+    def _on_waiter_lost(self) -> None:
+        """Somebody has killed it. A shell then has the terminal, and the agent could not be used any more."""
+        if not self._terminal.foreground():
+            self._on_end(signal.SIGHUP)
 
     def _on_end(self, number: int) -> None:
         self._give_up(number)

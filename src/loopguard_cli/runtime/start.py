@@ -29,6 +29,7 @@ from loopguard_cli.runtime.driver import Run
 from loopguard_cli.runtime.goals import GoalKeeper
 from loopguard_cli.runtime.nesting import nested_in, replace_by
 from loopguard_cli.runtime.plan import Chore, Plan
+from loopguard_cli.runtime.processes import waited
 from loopguard_cli.runtime.processes.evidence import Evidence
 from loopguard_cli.runtime.recording import Recording
 from loopguard_cli.runtime.reload import LOOK_SECONDS, Reload, unsettled
@@ -101,6 +102,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         adapter = transcribed(adapter, setup, Path(transcript))
     if settings.guard.fail_closed and adapter.capabilities.gate and not adapter.capabilities.closes:
         write(Wording(settings.guard.locale).fails_open(adapter.name))
+    waiter = waited.below_a_waiter() if waited.needed(adapter) else None
     clock = Clock()
     state = state_path(project, environ=environ)
     sockets = _sockets(run_id, environ)
@@ -162,6 +164,7 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
                 if sys.stderr.isatty() and not (interactive and _has_screen(adapter.capabilities))
                 else None,
             ),
+            waiter=waiter,
             evidence=Evidence(lambda: hub.watchdog is not None and hub.watchdog.attentive),
             chores=(Chore(HEARTBEAT_SECONDS, keeper.beat), Chore(LOOK_SECONDS, reload.look)),
         )

@@ -62,7 +62,7 @@ class Leader:
         if os.getppid() != self._supervisor:
             self._abandoned()
         status = self._wait()
-        while self._alone and self._stages and _below(os.getpid()):
+        while self._alone and self._stages and below(os.getpid()):
             signal.pause()
         return status
 
@@ -162,9 +162,9 @@ class Leader:
         if not self._stages:
             return
         number = self._stages.pop(0)
-        for pid in _below(os.getpid()):
-            _signal_checked(pid, number)
-            _signal_checked(pid, signal.SIGCONT)
+        for pid in below(os.getpid()):
+            signal_checked(pid, number)
+            signal_checked(pid, signal.SIGCONT)
         if self._stages:
             signal.alarm(1)
 
@@ -185,7 +185,7 @@ def _signal_group(group: int, number: int) -> None:
         pass
 
 
-def _below(root: int) -> list[int]:
+def below(root: int) -> list[int]:
     """Everything that descends from ``root`` and runs, as far as the system tells (Linux)."""
     parents = {}
     try:
@@ -213,12 +213,12 @@ def _parent(pid: int) -> int:
     return 0 if state in (b"Z", b"X") else int(parent)
 
 
-def _signal_checked(pid: int, number: int) -> None:
+def signal_checked(pid: int, number: int) -> None:
     """Signal a process below us, and none that has come to its number meanwhile."""
     try:
         handle = os.pidfd_open(pid)  # type: ignore[attr-defined, unused-ignore]
         try:
-            if pid in _below(os.getpid()):
+            if pid in below(os.getpid()):
                 signal.pidfd_send_signal(handle, number)  # type: ignore[attr-defined, unused-ignore]
         finally:
             os.close(handle)

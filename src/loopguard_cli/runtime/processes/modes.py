@@ -3,6 +3,9 @@
 Imports nothing: `leader` reads it without the rest of the package.
 """
 
+ALL_ROWS = "\x1b7\x1b[r\x1b8"
+"""The scroll region; setting it moves the cursor."""
+
 RESET = "".join(
     (
         "\x1b[?1049l",  # alternate screen
@@ -17,7 +20,7 @@ RESET = "".join(
         "\x1b[>4;0m",  # modifyOtherKeys (xterm)
         "\x1b[?1l\x1b>",  # cursor and number keys
         "\x1b[?7h",  # line wrap
-        "\x1b7\x1b[r\x1b8",  # scroll region; setting it moves the cursor
+        ALL_ROWS,
         "\x1b[?25h\x1b[0 q",  # cursor
         "\x1b[0m\x1b(B\x0f",  # colours, character set
         "\r",

@@ -34,6 +34,11 @@ class Terminal:
             with suppress(termios.error):
                 self._before = termios.tcgetattr(self._fd)
 
+    @property
+    def remembered(self) -> list[Any] | None:
+        """The settings that `restore` puts back."""
+        return self._before
+
     def keyboard_interrupts(self) -> bool:
         """A ^C typed now would reach the agent by itself, as a signal to the foreground group."""
         if not self.foreground():
@@ -51,13 +56,16 @@ class Terminal:
             return False
 
     def restore(self, *, modes: bool) -> None:
-        """Put the settings back; with ``modes`` switch everything off that an agent may have left on."""
+        """Put the settings back; with ``modes`` switch everything off that an agent may have left on.
+
+        A shell that has taken the terminal has set it as it needs it, so then it keeps its settings.
+        """
         if not self.present:
             return
         # As a background job we would be stopped for touching the terminal.
         old = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         try:
-            if self._before is not None:
+            if self._before is not None and self.foreground():
                 with suppress(termios.error):
                     if termios.tcgetattr(self._fd) != self._before:
                         termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
