@@ -64,8 +64,9 @@ def section(outcomes: Sequence[Outcome]) -> str:
         "A trial is clean when, at most 5 s later, no process of the run is left, the terminal has its",
         "settings and modes back, the exit status is 128 + the signal, and the ledger can be read without",
         "damage. Where loopguard itself is killed outright (SIGKILL), an agent that is the person's own must",
-        "go on and react; one that we drive or that is on a terminal of ours must be gone, and the person's",
-        "terminal be as it was. Processes are signalled only after their start time was compared.",
+        "go on and react, as the job that its shell waits for, and all this hold at its own end (SIGTERM);",
+        "one that we drive or that is on a terminal of ours must be gone, and the person's terminal be as it",
+        "was. Processes are signalled only after their start time was compared.",
         "",
         *[f"- **{kind}**: {about}" for kind, about in _ABOUT.items()],
         "",
@@ -82,10 +83,10 @@ def section(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def put(page: Path, text: str) -> None:
+def put(page: Path, text: str, heading: str = HEADING) -> None:
     """Replace our section of the page, or begin the page with it."""
     old = page.read_text() if page.exists() else "# Reliability\n\n"
-    before, found, rest = old.partition(f"{HEADING}\n")
+    before, found, rest = old.partition(f"{heading}\n")
     after = "\n## " + rest.split("\n## ", 1)[1] if found and "\n## " in rest else ""
     page.write_text((before if found else old.rstrip() + "\n\n") + text.rstrip() + "\n" + after)
 

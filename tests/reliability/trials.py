@@ -101,8 +101,7 @@ def carry_out(trial: Trial, folder: Path) -> Outcome:
             if trial.kind == "driven" and trial.phase != "start":
                 terminal.send("do it\r")
             agent = _reached(trial, folder, terminal)
-            (loopguard,) = psutil.Process(terminal.process.pid).children()
-            target = agent if trial.target == "agent" else loopguard
+            target = agent if trial.target == "agent" else _loopguard(terminal, outright=trial.outright)
             began = time.monotonic()
             target.send_signal(trial.signal)  # psutil compares the start time first
             problems = [*_judged(trial, folder, terminal, agent, mark)]
@@ -138,7 +137,7 @@ def _prepare(trial: Trial, folder: Path, mark: str) -> dict[str, str]:
 def _reached(trial: Trial, folder: Path, terminal: Terminal) -> psutil.Process:
     """The agent, once it is where the trial wants it."""
     place = folder / trial.phase
-    if not _within(READY_SECONDS, place.exists):
+    if not within(READY_SECONDS, place.exists):
         raise TimeoutError(f"{trial}: the phase was not reached\n{terminal.text}")
     return psutil.Process(int((folder / "agent").read_text()))
 
@@ -147,27 +146,44 @@ def _judged(
     trial: Trial, folder: Path, terminal: Terminal, agent: psutil.Process, mark: str
 ) -> Iterator[str]:
     code = folder / "code"
-    if not _within(READY_SECONDS, code.exists):
+    expected = 128 + trial.signal
+    if trial.stays:
+        yield from _stays(folder, agent)
+        expected = 128 + signal.SIGTERM
+    if not within(READY_SECONDS, code.exists):
         yield "loopguard did not end"
         return
-    if trial.stays:
-        with suppress(psutil.Error):
-            agent.send_signal(signal.SIGUSR1)
-        if not _within(GONE_SECONDS, (folder / "pong").exists):
-            yield "the agent is not usable any more"
-    else:
-        shell = terminal.process.pid
-        if not _within(GONE_SECONDS, lambda: not _left(mark, shell)):
-            yield "left behind: " + ", ".join(" ".join(_command(process)) for process in _left(mark, shell))
-        terminal.settle()
-        yield from (f"terminal: {change}" for change in terminal.changed_modes)
-    expected = 128 + trial.signal
+    shell = terminal.process.pid
+    if not within(GONE_SECONDS, lambda: not _left(mark, shell)):
+        yield "left behind: " + ", ".join(" ".join(_command(process)) for process in _left(mark, shell))
+    terminal.settle()
+    yield from (f"terminal: {change}" for change in terminal.changed_modes)
     if (found := int(code.read_text())) != expected:
         yield f"exit status {found}, expected {expected}"
-    yield from _ledger(folder / "project" / ".loopguard")
+    yield from ledger_problems(folder / "project" / ".loopguard")
 
 
-def _ledger(folder: Path) -> Iterator[str]:
+def _stays(folder: Path, agent: psutil.Process) -> Iterator[str]:
+    """The agent reacts, and is still the job that the shell waits for; then it is ended."""
+    with suppress(psutil.Error):
+        agent.send_signal(signal.SIGUSR1)
+    if not within(GONE_SECONDS, (folder / "pong").exists):
+        yield "the agent is not usable any more"
+    if (folder / "code").exists() or not agent.is_running():
+        yield "the shell waits for it no more"
+    with suppress(psutil.Error):
+        agent.terminate()
+
+
+def _loopguard(terminal: Terminal, *, outright: bool) -> psutil.Process:
+    """What the shell has started and a person would signal; killed outright: the supervisor itself."""
+    (job,) = psutil.Process(terminal.process.pid).children()
+    below = [child for child in job.children() if child.cmdline()[1:4] == ["-m", "loopguard_cli", "run"]]
+    return below[0] if outright and below else job
+
+
+def ledger_problems(folder: Path) -> Iterator[str]:
+    """What is wrong with the ledger in ``folder``."""
     try:
         items = list(read_ledger(folder))
     except StoreError as error:
@@ -200,7 +216,8 @@ def _command(process: psutil.Process) -> list[str]:
     return ["?"]
 
 
-def _within(seconds: float, holds: Callable[[], bool]) -> bool:
+def within(seconds: float, holds: Callable[[], bool]) -> bool:
+    """Whether it comes true in time."""
     until = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > until:
