@@ -177,7 +177,7 @@ def test_a_runtime_folder_of_somebody_else_is_a_problem(
 @pytest.mark.usefixtures("project")
 def test_crash_reports_are_pointed_to() -> None:
     written = crash.write_report(RuntimeError())
-    assert ("warning", f"1 crash reports, the newest {written}") in lines("loopguard")
+    assert ("warning", f"1 crash report, the newest {written}") in lines("loopguard")
 
 
 @pytest.mark.usefixtures("project")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from loopguard_cli.cli.crash import reports
 from loopguard_cli.cli.diagnosis import Diagnosis, Level
+from loopguard_cli.core.measures import counted
 from loopguard_cli.errors import StoreError
 from loopguard_cli.runtime.control.client import RunUnreachable, ask
 from loopguard_cli.store import lease
@@ -121,7 +122,8 @@ def crashes() -> Iterator[Diagnosis]:
     """Reports of our own failures."""
     if found := reports():
         newest = max(found, key=lambda file: file.stat().st_mtime)
+        text = f"{counted(len(found), 'crash report')}, the newest {newest}"
         yield Diagnosis(
-            area="loopguard", level=Level.WARNING, text=f"{len(found)} crash reports, the newest {newest}",
+            area="loopguard", level=Level.WARNING, text=text,
             advice="please send it (it holds no content of yours), then remove it",
         )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from loopguard_cli.cli.render.page import Cell, Table, Tone, line
 from loopguard_cli.cli.render.page import show as show_page
 from loopguard_cli.cli.render.texts import cut
-from loopguard_cli.core.measures import duration
+from loopguard_cli.core.measures import counted, duration
 from loopguard_cli.study.replay import Found
 
 TONES = {
@@ -38,7 +38,7 @@ def show(found: Sequence[Found], *, damaged: int = 0) -> None:
         ]
         show_page([Table((">event", ">after", "action", "rule", "why", "proved by"), rows)])
     if damaged:
-        show_page([line(Cell(f"{damaged} damaged line(s) were skipped.", Tone.WARN))])
+        show_page([line(Cell(f"Skipped: {counted(damaged, 'damaged line')}.", Tone.WARN))])
 
 
 def _evidence(events: Sequence[int]) -> str:
