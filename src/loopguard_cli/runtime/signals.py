@@ -51,7 +51,7 @@ class Signals:
         """From now on this is the agent; ``screen``: it owns the screen."""
         self._process = process
         loop = asyncio.get_running_loop()
-        if self._waiter is not None and not process.driven:
+        if self._waiter is not None and process.stays:
             self._waiter.tell(process.child.pid, self._terminal.remembered, screen=screen)
         if process.driven:
             # It is not in our group and would run on while we are stopped.

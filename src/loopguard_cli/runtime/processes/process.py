@@ -36,6 +36,8 @@ class Process:
 
     driven = False
     """Its turns are ours to see to: it never ends by itself."""
+    stays = True
+    """It has the person's terminal, and goes on when we are killed."""
 
     def __init__(self, child: Child) -> None:
         self.child = child
@@ -77,6 +79,7 @@ class Process:
 
 class _DrivenProcess(Process):
     driven = True
+    stays = False
 
     def __init__(
         self, launch: LaunchPlan, environ: Mapping[str, str], adapter: Driven, channels: Channels, post: Post
@@ -185,6 +188,8 @@ class _RelayedProcess(Process):
 
 
 class _ScreenProcess(Process):
+    stays = False
+
     def __init__(
         self, launch: LaunchPlan, environ: Mapping[str, str], adapter: OnTerminal | None, channels: Channels
     ) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from loopguard_cli.agents.base import Adapter, Driven, OnTerminal
+from loopguard_cli.agents.base import Adapter, Driven, Hooked, OnTerminal, Relayed
 from loopguard_cli.runtime.processes import tree, waiter
 
 TAKEN_SECONDS = 0.3
@@ -66,7 +66,8 @@ def needed(adapter: Adapter) -> bool:
     """
     if sys.platform != "linux" or isinstance(adapter, Driven):
         return False
-    if isinstance(adapter, OnTerminal) and adapter.capabilities.screen:
+    drawn = adapter.capabilities.screen and isinstance(adapter, OnTerminal | Hooked)
+    if drawn and not isinstance(adapter, Relayed):
         return False
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
