@@ -8,19 +8,25 @@ any of them asks, so the findings are the same (`tests/study/test_skimming.py` h
   between two marks that may end a sentence.
 - the rules about paragraphs look first at 32 sentences.
 - char-cycle: 180 characters and more have a period of up to 60, or 1,024 and more one of up to 2,000.
+
+Of a text that may be one of the first two, the sentences are read and the rules about paragraphs asked. That
+is half of what it takes to follow it.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from loopguard_cli.core.events import Channel, TextDelta, TextSnapshot, ToolFinished
 from loopguard_cli.core.holding import CLOSERS, ENDS, FINAL
 from loopguard_cli.core.ids import CallId, MessageId
 from loopguard_cli.detect.panel import DetectorPanel
-from loopguard_cli.detect.paragraphs import LINES, WORDS
+from loopguard_cli.detect.paragraphs import LINES, WORDS, Paragraphs
 from loopguard_cli.detect.periodic import MAX_UNIT, SHORT_UNIT
+from loopguard_cli.detect.sentences import Line, Splitter
+from loopguard_cli.detect.substance import substantial
 from loopguard_cli.detect.text import TextRules
 from loopguard_cli.detect.textparts import MAX_MESSAGES
 
@@ -51,12 +57,40 @@ class Unremarkable(TextDelta, frozen=True, kw_only=True, tag="unremarkable"):
     """A whole text that the rules about streamed text need not read."""
 
 
+class _Close:
+    """A closer look at the texts of one channel of one message: at their sentences."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._prose = channel is _TEXT
+        self._paragraphs = Paragraphs(reasoning=channel is Channel.REASONING)
+        self._keys: Counter[str] = Counter()
+        self._acts = 0
+
+    def finds(self, text: str, acts: int) -> bool:
+        """Whether anything may be found with ``text``, before which tools were used ``acts`` times."""
+        if acts > self._acts:
+            self._acts = acts
+            self._paragraphs.clear()
+            self._keys.clear()
+        splitter = Splitter()
+        sentences = splitter.feed(text) + splitter.flush()
+        if self._paragraphs.add(sentences):
+            return True
+        if not self._prose:
+            return False
+        keys = [one.key for one in sentences if one.line is not Line.CODE]
+        self._keys.update(keys)
+        return any(self._keys[key] >= COPIES and substantial(key) for key in keys)
+
+
 class _Log:
     """What was passed over in one channel of one message."""
 
-    __slots__ = ("bits", "read", "size", "texts")
+    __slots__ = ("bits", "close", "read", "size", "texts")
 
     def __init__(self) -> None:
+        self.close: _Close | None = None
+        """Once its texts had to be looked at closely."""
         self.texts: list[tuple[int, TextSnapshot, int]] = []
         """Each with the number of its event, and how often a tool had been used before."""
         self.bits: list[str] = []
@@ -88,13 +122,13 @@ class SkimmingPanel(DetectorPanel):
         self._fresh = True
         text = event.text
         log.size += len(text)
-        log.bits += bits(text)
+        if log.close is None:
+            log.bits += bits(text)
         if (
             log.size > CHARACTERS
             or len(log.texts) >= TEXTS
-            or len(log.bits) >= SENTENCES
-            or (event.channel is _TEXT and repeats(log.bits))
             or may_cycle(text)
+            or (self._has_much(log, event.channel) and self._finds(log, event))
         ):
             self._catch_up(log)
             return False
@@ -119,6 +153,20 @@ class SkimmingPanel(DetectorPanel):
         self._acts = 0
         self._fresh = False
 
+    @staticmethod
+    def _has_much(log: _Log, channel: Channel) -> bool:
+        if log.close is not None or len(log.bits) >= SENTENCES:
+            return True
+        return channel is _TEXT and repeats(log.bits)
+
+    def _finds(self, log: _Log, event: TextSnapshot) -> bool:
+        if log.close is None:
+            log.close = _Close(event.channel)
+            log.bits = []  # from here on nobody asks for them
+            for _, earlier, acts in log.texts:
+                log.close.finds(earlier.text, acts)
+        return log.close.finds(event.text, self._acts)
+
     def _catch_up(self, log: _Log) -> None:
         """Let the readers have what they were spared, since what comes belongs to it."""
         log.read = True
@@ -138,7 +186,7 @@ class SkimmingPanel(DetectorPanel):
                 reader.observe(whole, index, 0.0)
         if log.texts and self._acts > acts:
             self._end_window(log.texts[-1][1], log.texts[-1][0])
-        log.texts, log.bits = [], []
+        log.texts, log.bits, log.close = [], [], None
 
     def _end_window(self, event: TextSnapshot, index: int) -> None:
         used = ToolFinished(session=event.session, call=CallId(""), tool="")

@@ -1,7 +1,9 @@
 """Conversations between a model and its tools, thought up.
 
-Most outputs are short, a few are as long as the agents allow. One conversation in `EVERY` loops: one call,
-five times with the same outcome.
+Sizes are those of 117 recorded sessions of several agents: an output has 0.4 KB in the median, 2.1 KB on
+average and 4.8 KB in the 90th percentile; a call has 0.4 KB of arguments, and 0.4 KB of text before it, in the
+median a sentence or two, sometimes a page. One conversation in `EVERY` loops: one call, five times with the
+same outcome.
 """
 
 from __future__ import annotations
@@ -17,6 +19,12 @@ EVERY = 20
 LONGEST = 30_000
 """Characters of an output."""
 
+SENTENCES = 150
+"""Of a text."""
+
+_VOCABULARY = sorted({
+    word.strip(".,;").lower() for one in (*words.REMARKS, *words.TASKS, *words.NAMES) for word in one.split()
+})  # fmt: skip
 _POOL_LINES = 100_000
 _BEGUN = 1_790_000_000
 
@@ -65,9 +73,8 @@ class Author:
 
     def _step(self, time: float) -> Step:
         rng, path = self._rng, words.path(self._rng)
-        said = " ".join(self._remark() for _ in range(rng.randint(1, 4))) if rng.random() < 0.5 else ""
-        reasoned = " ".join(self._remark() for _ in range(rng.randint(2, 12))) if rng.random() < 0.3 else ""
-        output = self._text(min(LONGEST, int(rng.lognormvariate(7.2, 1.2))))
+        said, reasoned = self._written(0.6), self._written(0.4)
+        output = self._text(min(LONGEST, int(rng.lognormvariate(6.4, 1.8))))
         kind = rng.random()
         if kind < 0.4:
             return Step(time, said, reasoned, "read", {"file": path, "start": rng.randrange(4000)}, output)
@@ -78,9 +85,19 @@ class Author:
         command = f"grep -rn {words.symbol(rng)} {path.rpartition('/')[0]} | head -{rng.randrange(900)}"
         return Step(time, said, reasoned, "bash", {"command": command}, output)
 
-    def _remark(self) -> str:
+    def _written(self, often: float) -> str:
+        """A text of some sentences, in paragraphs and lists."""
         rng = self._rng
-        return f"{rng.choice(words.REMARKS)[:-1]} in {words.symbol(rng)} at {rng.randrange(10_000)}."
+        if rng.random() >= often:
+            return ""
+        count = min(SENTENCES, 1 + int(rng.lognormvariate(0.8, 1.45)))
+        marks = [rng.choice(("\n\n", "\n\n", "\n- ")) if at % 4 == 3 else " " for at in range(count)]
+        return "".join(self._sentence() + mark for mark in marks).rstrip(" \n-")
+
+    def _sentence(self) -> str:
+        rng = self._rng
+        about = f"{words.symbol(rng)} in {words.path(rng)}" if rng.random() < 0.3 else words.symbol(rng)
+        return f"{' '.join(rng.choices(_VOCABULARY, k=rng.randint(4, 9))).capitalize()} {about}."
 
     def _text(self, size: int) -> str:
         """Some ``size`` characters of code, hardly ever the same twice."""
