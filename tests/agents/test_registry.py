@@ -126,7 +126,7 @@ def test_a_name_decides_whatever_the_program_is_called(name: str) -> None:
     assert type(adapter).__module__.startswith(f"{AGENTS[name].module}.")
 
 
-@pytest.mark.parametrize("name", AGENTS.keys() - {STREAM})
+@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {STREAM}))
 def test_a_format_of_events_is_refused_where_nobody_would_read_it(name: str) -> None:
     with pytest.raises(UsageError, match=f"--events cannot be given with --agent {name}"):
         choose(setup(("./wrapper",), events="claude"), name)
