@@ -35,7 +35,7 @@ def test_loops_and_what_was_done_are_told_in_order(project: Path, capsys: pytest
         "opencode 1.18.33 is guarded",
         "ses_1  message from a person",
         "ses_1  repeat-call -> block: bash was called 3 times with the same arguments within 60 s",
-        "ses_1  prose-block -> abort: The same block of 1 sentence(s) was written 3 times in a row",
+        "ses_1  prose-block -> abort: The same passage was written 3 times in a row (sentences: 1)",
         "ses_1  turn cut off: prose-block",
         "ses_1  told to go on",
         "guard.mode observe (cli)",
