@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from loopguard_cli.core.events import SessionSeen, ToolAsked, ToolFinished
-from loopguard_cli.core.ids import CallId, RequestId, SessionId
+from loopguard_cli.core.events import Channel, SessionSeen, TextDelta, ToolAsked, ToolFinished
+from loopguard_cli.core.ids import CallId, MessageId, PartId, RequestId, SessionId
 from loopguard_cli.detect.panel import Panels
-from tests.detect.sitting import Sitting, settings
+from tests.detect.sitting import S, Sitting, settings
 
 
 def gauges(sitting: Sitting) -> dict[str, tuple[float, float, str]]:
@@ -177,7 +177,8 @@ def test_calls_that_bring_nothing_new() -> None:
     for number in range(13):
         sitting.call("read", {"filePath": f"{number % 3}.py"}, f"the same text {number % 3}")
     # The second new thing of the window may count as its one.
-    assert gauges(sitting)["no-novelty"] == (12, 30, "")
+    found = [one for one in sitting.panel.gauges(sitting.now) if one.rule == "no-novelty"]
+    assert [(one.used, one.limit) for one in found] == [(12, 30), (10, 8)]
 
 
 def test_characters_of_a_cycle() -> None:
@@ -226,3 +227,98 @@ def test_looking_changes_nothing(preset: str) -> None:
             sitting.say("Let me look at the log of the build now. ")
     assert watched.findings == alone.findings
     assert watched.findings
+
+
+def test_results_that_bring_no_line_that_was_new() -> None:
+    sitting = Sitting("balanced", "mode=observe")
+    reports = ("the cache has no owner", "the lock has no owner")
+    words = ("find owner", "search owner", "find search", "owner search")
+    for number in range(8):
+        sitting.call("look_up", {"query": words[number % 4]}, reports[number % 2])
+    found = [one for one in sitting.panel.gauges(sitting.now) if one.rule == "no-novelty"]
+    assert [(one.used, one.limit, one.tool) for one in found if one.tool] == [(6, 8, "look_up")]
+    sitting.call("look_up", {"query": "find owner"}, "the owner of the cache is the store")
+    assert "no-novelty" not in gauges(sitting)
+
+
+def spoken(texts: list[str], channel: Channel = Channel.TEXT) -> dict[str, tuple[float, float]]:
+    """How near one message comes to the rules with these lines or paragraphs."""
+    sitting = Sitting()
+    for text in texts:
+        sitting.feed(
+            TextDelta(session=S, message=MessageId("m"), part=PartId("p"), channel=channel, delta=text)
+        )
+    return {gauge.rule: (gauge.used, gauge.limit) for gauge in sitting.panel.gauges(0.0)}
+
+
+LINES = [f"Now I read the {n}th line of the log of the build.\n" for n in range(20)]
+
+
+def test_lines_that_are_one_but_for_their_numbers() -> None:
+    assert spoken(LINES)["templated-text"] == (20, 32)
+    assert "templated-text" not in spoken(LINES[:15]), "not half of what it takes"
+    assert spoken([*LINES, *LINES])["templated-text"] == (40, 160), "hinted at; then the turn is cut off"
+
+
+def test_lines_of_few_words() -> None:
+    words = ["now", "let", "me", "read", "the", "log", "and", "check", "it", "again"]
+    lines = [" ".join(words[(n * k) % 10] for k in range(1, 9)) + ".\n" for n in range(32)]
+    used, limit = spoken(lines)["few-words"]
+    assert (used > limit, limit) == (True, 7)
+    assert "few-words" not in spoken(lines[:31])
+    assert "few-words" not in spoken([f"{n} {line}" for n, line in enumerate(PARAGRAPHS)])
+
+
+PARAGRAPHS = [
+    "The cache keeps an entry for every user until the session of that user has been closed for good.\n\n",
+    "Whoever asks for a page gets the old one as long as nobody has written a newer version to disk.\n\n",
+    "A request that fails is put back into the queue, behind all others, and tried again after a minute.\n\n",
+]
+
+
+def test_paragraphs_that_are_nearly_one() -> None:
+    text = "So the reason must be that the lock of the cache is never given back by whoever took it first"
+    alike = [f"{text}, {word}.\n\n" for word in ("maybe", "it seems", "I think", "perhaps")]
+    # The last paragraph may go on.
+    assert spoken([*PARAGRAPHS, *alike])["near-duplicate"] == (3, 5)
+    assert "near-duplicate" not in spoken(PARAGRAPHS)
+
+
+def test_reasoning_that_says_nothing_new() -> None:
+    half = [part.strip() for one in PARAGRAPHS for part in one.split(",")]
+    turned = [f"{half[n % len(half)]} and {half[(n * 2 + 1) % len(half)]}.\n\n" for n in range(8)]
+    found = spoken([*PARAGRAPHS, *turned], Channel.REASONING)
+    assert found["stale-reasoning"] == (7, 10)
+    assert "stale-reasoning" not in spoken([*PARAGRAPHS, *turned]), "of reasoning only"
+
+
+def answered(answers: list[str], prompt: str) -> dict[str, tuple[float, float, str]]:
+    sitting = Sitting()
+    for answer in answers:
+        sitting.person(prompt)
+        sitting.step()
+        sitting.say(answer)
+        sitting.idle()
+    return gauges(sitting)
+
+
+def test_calls_that_are_written_out() -> None:
+    calls = [f'Let me see {word}. <tool_call name="read">' for word in ("the first file", "another one")]
+    assert answered(calls, "what is it?")["announcements"] == (2, 3, "")
+    assert "announcements" not in answered([*calls, "It is a cache."], "what is it?")
+
+
+def test_the_same_code_with_other_words() -> None:
+    code = "```python\ndef total(rows):\n    return sum(row.size for row in rows)\n```\n"
+    answers = [f"{said}\n{code}" for said in ("Here it is.", "This is the sum, then.", "Try it like that.")]
+    assert answered(answers, "how do I add them?")["similar-response"] == (3, 4, "")
+
+
+def test_answers_to_a_mere_go_on() -> None:
+    answers = [
+        "I will begin with the parser now.",
+        "Next I will look at the lexer.",
+        "Then the tests follow.",
+    ]
+    assert answered(answers, "ok")["similar-response"] == (3, 5, "")
+    assert "similar-response" not in answered(answers, "what comes next?")

@@ -9,8 +9,8 @@ import pytest
 
 from loopguard_cli.core.events import Channel
 from loopguard_cli.core.findings import Action
-from loopguard_cli.detect.matter import Matter
-from loopguard_cli.detect.periodic import STRIDE, CharCycle, matter_of
+from loopguard_cli.detect.matter import Matter, matter_of
+from loopguard_cli.detect.periodic import STRIDE, CharCycle
 from tests.detect.writing import Writer
 
 TEXT = (

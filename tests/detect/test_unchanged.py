@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from loopguard_cli.core.events import Origin
+from loopguard_cli.core.settings import Locale
+from loopguard_cli.core.wording import explain
 
 from .sitting import ABORT, ALLOW, BLOCK, NOTE, NUDGE, Sitting
 
@@ -20,6 +22,16 @@ def sitting() -> Sitting:
 def test_the_third_equal_call_with_equal_outcomes_is_refused(sitting: Sitting) -> None:
     assert [sitting.bash("python x.py", "7") for _ in range(3)] == [ALLOW, ALLOW, BLOCK]
     assert sitting.rules() == {"repeat-call"}
+
+
+def test_what_it_has_cost_are_all_calls_also_those_that_are_not_kept() -> None:
+    sitting = Sitting("balanced", "calls.repeat_threshold=40", "calls.repeat_window_seconds=1000")
+    for _ in range(40):
+        sitting.bash("python x.py", "7")
+    latest = sitting.findings[-1]
+    assert (latest.rule, latest.count, latest.cost.calls) == ("repeat-call", 40, 40)
+    assert latest.cost.seconds == 39 * 3.0
+    assert "40" in explain(latest, Locale.EN).rpartition("So far:")[2]
 
 
 def test_outside_the_window_it_is_a_consecutive_call(sitting: Sitting) -> None:

@@ -24,7 +24,7 @@ from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.errors import KEPT, SAYING
 from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.keys import digest
-from loopguard_cli.detect.rule import Plain, Scene
+from loopguard_cli.detect.rule import Plain, Row, Scene
 from loopguard_cli.detect.tools import READ, WAIT, command_of, is_shell
 
 ECHOES, ECHOES_HARD = 6, 10
@@ -79,12 +79,11 @@ _ANYWAY = frozenset(
 _SAYINGS = tuple((cause, tuple(said.split("|"))) for cause, said in _CAUSES.items())
 
 
-class EchoedError(Plain):
+class EchoedError(Row):
     """One tool, one way of failing, ever other arguments."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._row: list[Call] = []
         self._varied = False
         """Not all of their errors are equal; those are `detect.errors`' matter."""
 
@@ -103,9 +102,7 @@ class EchoedError(Plain):
             if call.asked_at - last.ended_at > PATIENCE or not fails_alike(last, call):
                 row.clear()
         self._varied = bool(row) and (self._varied or row[-1].complaint() != call.complaint())
-        row.append(call)
-        if len(row) > KEPT:
-            del row[1]
+        self._lengthen(call, KEPT)
         reads = call.kind is READ
         nudge, count = READS if reads else ECHOES, len(row)
         if not self._varied or count < self.scene.allows(nudge):
@@ -125,12 +122,6 @@ class EchoedError(Plain):
             threshold=nudge,
         )
         return (finding,)
-
-    def spoke(self) -> None:
-        self._row.clear()
-
-    def clear(self) -> None:
-        self._row.clear()
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         row = self._row

@@ -11,15 +11,11 @@ from collections.abc import Iterable
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.core.ids import CallKey
 from loopguard_cli.detect.call import Call
-from loopguard_cli.detect.rule import Plain, Scene
+from loopguard_cli.detect.rule import Row
 
 
-class ConsecutiveCall(Plain):
+class ConsecutiveCall(Row):
     """Counts how often the latest call came in a row."""
-
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
-        self._row: list[Call] = []
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
         if self._row and self._row[-1].key != call.key:
@@ -42,10 +38,4 @@ class ConsecutiveCall(Plain):
             self._row.clear()
 
     def settled(self) -> None:
-        self._row.clear()
-
-    def spoke(self) -> None:
-        self._row.clear()
-
-    def clear(self) -> None:
         self._row.clear()

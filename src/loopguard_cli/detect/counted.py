@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from loopguard_cli.detect.masking import has_digit
 from loopguard_cli.detect.matter import Floor, Matter
 from loopguard_cli.detect.periodic import CharCycle
 from loopguard_cli.detect.repetition import Repetition
@@ -15,8 +16,8 @@ _COUNTED_CODE = (Floor(24, 2_048), Floor(48, 4_096))
 OBJECT = 4
 """Lines of code that are more than a row, a rule or a statement with a number of its own."""
 MOST_NUMBERS = 2
-_DIGIT = re.compile(r"\d")
 _ONE_DIGIT = str.maketrans("123456789", "000000000")
+_ONE_DIGIT_OF_ASCII = bytes.maketrans(b"123456789", b"000000000")
 _NUMBER = re.compile(r"0+(?:[.,:]0+)*")
 
 
@@ -32,12 +33,14 @@ class CountedCycle(CharCycle):
 
     def feed(self, text: str, event: int) -> Sequence[Repetition]:
         """``text``: exactly one stride."""
-        if not (self.unit or _has_digit(text)):
+        if not (self.unit or has_digit(text)):
             self.pass_over(text)
             return ()
         return super().feed(text, event)
 
     def read(self, text: str) -> str:
+        if text.isascii():  # bytes are several times faster
+            return text.encode().translate(_ONE_DIGIT_OF_ASCII).decode()
         return text.translate(_ONE_DIGIT)
 
     def floors(self, matter: Matter, unit: str) -> tuple[Floor, Floor] | None:
@@ -47,9 +50,3 @@ class CountedCycle(CharCycle):
         if matter is Matter.CODE:
             return _COUNTED_CODE if self.lines >= OBJECT else None
         return _COUNTED if matter in (Matter.PROSE, Matter.ITEM) else None
-
-
-def _has_digit(text: str) -> bool:
-    if text.isascii():
-        return any(map(text.__contains__, "0123456789"))
-    return _DIGIT.search(text) is not None

@@ -19,7 +19,7 @@ from loopguard_cli.detect import masking
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.journal import PATIENCE
 from loopguard_cli.detect.keys import digest
-from loopguard_cli.detect.rule import Plain, Scene
+from loopguard_cli.detect.rule import Row, Scene
 from loopguard_cli.detect.tools import READ
 
 SAYING = 12
@@ -47,12 +47,8 @@ LATEST = 6
 KEPT = 32
 
 
-class ExactError(Plain):
+class ExactError(Row):
     """Preset ``pi``."""
-
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
-        self._row: list[Call] = []
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.cancelled:
@@ -86,19 +82,12 @@ class ExactError(Plain):
     def settled(self) -> None:
         self._row.clear()
 
-    def spoke(self) -> None:
-        self._row.clear()
 
-    def clear(self) -> None:
-        self._row.clear()
-
-
-class RoundError(Plain):
+class RoundError(Row):
     """Preset ``balanced``."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._row: list[Call] = []
         self._steady = 0
         """How many of the latest agree but for volatile parts."""
 
@@ -118,9 +107,7 @@ class RoundError(Plain):
         if row and row[-1].batch == call.batch:
             return ()
         self._steady = self._steady + 1 if row and call.fails_as(row[-1]) else 1
-        row.append(call)
-        if len(row) > KEPT:
-            del row[1]
+        self._lengthen(call, KEPT)
         limit = self.scene.allows(self.scene.settings.error_threshold)
         if len(row) < limit + NUDGE_EXTRA or not says_something(call):
             return ()
@@ -155,12 +142,6 @@ class RoundError(Plain):
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         yield from _gauge(self._row, self.scene.settings.error_threshold + NUDGE_EXTRA)
-
-    def spoke(self) -> None:
-        self._row.clear()
-
-    def clear(self) -> None:
-        self._row.clear()
 
 
 def _gauge(row: list[Call], limit: int) -> Iterable[Gauge]:

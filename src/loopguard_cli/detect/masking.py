@@ -20,9 +20,16 @@ _VOLATILE = re.compile(
     r"|(?P<process>\b[Pp][Ii][Dd][ :=#]*\d+|^\[\d+\]\s+\d+$)"
     r"|(?P<hex>\b[0-9a-fA-F]{7,64}\b)"
 )
+_DIGIT = re.compile(r"\d")
+_DIGIT_OF_ASCII = re.compile(r"[0-9]")
+"""The same in ASCII, and several times faster."""
 _DIGITS = re.compile(r"\d+")
 _DECIMALS = b"0123456789"
 _WORD = re.compile(r"[A-Za-z_]{2,}")
+
+
+def has_digit(text: str) -> bool:
+    return (_DIGIT_OF_ASCII if text.isascii() else _DIGIT).search(text) is not None
 
 
 def mask_volatile(text: str) -> str:

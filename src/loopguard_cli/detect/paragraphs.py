@@ -24,20 +24,21 @@ Looked at every 16 sentences; all but the first every 32, and closely only when 
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import msgspec
 
-from loopguard_cli.core.findings import Action
-from loopguard_cli.detect.repetition import Repetition, digest_text
+from loopguard_cli.core.findings import Action, Gauge
+from loopguard_cli.detect import segments
+from loopguard_cli.detect.masking import has_digit
+from loopguard_cli.detect.repetition import Repetition, of_sentences
+from loopguard_cli.detect.segments import IDENTIFIER, NUMBER, near_duplicate, segments_of, stale_reasoning
 from loopguard_cli.detect.sentences import Line, Sentence
 from loopguard_cli.detect.substance import looks_like_code
 
 TEMPLATED = "templated-text"
-NEAR_DUPLICATE = "near-duplicate"
-STALE = "stale-reasoning"
 FEW_WORDS = "few-words"
 
 BATCH = 16
@@ -56,16 +57,8 @@ NUMBERS, NEW_NUMBERS = 2, 0.8
 MIN_WORDS = 150
 MAX_WORDS = 0.14
 """Share of distinct words; plain prose of that length has about 0.45."""
-
-MIN_SEGMENT = 60
-MAX_SEGMENT = 700
-SEGMENTS = 16
-CLUSTER = 5
-SIMILARITY = 0.8
-
-STALE_RUN = 10
-BEFORE = 8
-MAX_NEW = 0.2
+OFTEN = 7
+"""How often each word then stands there, on average."""
 
 MAX_CODE = 0.25
 """Share of lines that look like code, data or a log, from which on a text is none of our business."""
@@ -81,24 +74,19 @@ _REPETITIVE = 0.6
 _SAMPLED = 6
 """Share of new words up to which a batch deserves the close look."""
 
-_NUMBER = re.compile(r"(?<![\w.#/-])\d[\d.,:]*(?![\w/-])")
 _NUMBERED = re.compile(r"\S*\d\S*")
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
-_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _ROW = re.compile(r"\w,\w")
-_IDENTIFIER = re.compile(r"[\d_/\\]|\.\w|\(\)")
 
 _CODE = Line.CODE
-
-_Trigrams = frozenset[tuple[str, str, str]]
 
 
 def template(key: str) -> str:
     """``key`` without its numbers: those that stand alone and, outside lists, ids with digits in them."""
-    if not _DIGIT.search(key):
+    if not has_digit(key):
         return key
-    return _NUMBER.sub("#", key) if _ITEM.match(key) else _NUMBERED.sub("#", key)
+    return NUMBER.sub("#", key) if _ITEM.match(key) else _NUMBERED.sub("#", key)
 
 
 class Paragraphs:
@@ -108,7 +96,8 @@ class Paragraphs:
         self._reasoning = reasoning
         self._told: set[str] = set()
         self._cut = False
-        self._recent: deque[Sentence] = deque(maxlen=_REMEMBERED)
+        self._recent: list[Sentence] = []
+        """`_REMEMBERED` of them count; it is cut when there are twice as many."""
         self._taken = 0
         self._words: tuple[set[str], set[str]] = (set(), set())
         """Of the latest looks and of those before."""
@@ -119,30 +108,57 @@ class Paragraphs:
         self._taken = 0
         self._words = (set(), set())
 
-    def add(self, sentences: Iterable[Sentence]) -> Sequence[Repetition]:
+    def add(self, sentences: Sequence[Sentence]) -> Sequence[Repetition]:
         """Take completed sentences in; each rule speaks once per message."""
         found: list[Repetition] = []
-        recent = self._recent
-        for sentence in sentences:
-            if sentence.line is _CODE:
-                recent.clear()
-                continue
-            recent.append(sentence)
-            self._taken += 1
-            if self._taken % BATCH == 0:
-                for repetition in self._look():
-                    if repetition.rule not in self._told or repetition.proposes is Action.ABORT:
-                        self._told.add(repetition.rule)
-                        found.append(repetition)
+        at = 0
+        for code in [n for n, one in enumerate(sentences) if one.line is _CODE]:
+            found += self._take(sentences[at:code])
+            self._recent.clear()
+            at = code + 1
+        found += self._take(sentences[at:] if at else sentences)
         return found
 
+    def _take(self, sentences: Sequence[Sentence]) -> list[Repetition]:
+        found: list[Repetition] = []
+        at, count, recent = 0, len(sentences), self._recent
+        while at + (room := BATCH - self._taken % BATCH) <= count:
+            recent += sentences[at : at + room]
+            self._taken += room
+            at += room
+            for repetition in self._look():
+                if repetition.rule not in self._told or repetition.proposes is Action.ABORT:
+                    self._told.add(repetition.rule)
+                    found.append(repetition)
+        recent += sentences[at:]
+        self._taken += count - at
+        if len(recent) > 2 * _REMEMBERED:
+            del recent[:-_REMEMBERED]
+        return found
+
+    def gauges(self) -> Iterator[Gauge]:
+        """Lines in a row that are few but for their numbers, from half of what it takes on; how often each
+        word stands in the latest lines, likewise; segments that are alike, or say nothing new."""
+        recent = self._recent[-_REMEMBERED:]
+        used = _few_templates(recent)
+        if used >= LINES // 2:
+            endless = ENDLESS_REASONING if self._reasoning else ENDLESS_TEXT
+            yield Gauge(rule=TEMPLATED, used=used, limit=endless if TEMPLATED in self._told else LINES)
+        lines = [one.key for one in recent[-WORDS:]]
+        words = NUMBER.sub("#", " ".join(lines)).split() if len(lines) == WORDS else []
+        if len(words) >= MIN_WORDS and (often := round(len(words) / len(set(words)), 1)) >= OFTEN / 2:
+            yield Gauge(rule=FEW_WORDS, used=often, limit=OFTEN)
+        yield from segments.gauges(list(segments_of(recent)), reasoning=self._reasoning)
+
     def _look(self) -> Iterator[Repetition]:
-        recent = list(self._recent)
+        recent = self._recent
         if len(recent) >= LINES and TEMPLATED not in self._told:
             yield from _templated(recent[-LINES:])
-        yield from self._endless(recent)
+        if self._told:
+            yield from self._endless(recent[-_REMEMBERED:])
         if self._taken % WORDS:
             return
+        recent = recent[-_REMEMBERED:]
         before, words = _sample(recent[-WORDS:-BATCH]), _sample(recent[-BATCH:])
         distinct = {*before, *words}
         new = len(set(words).difference(before, *self._words))
@@ -153,10 +169,10 @@ class Paragraphs:
             yield from _few_words(recent[-WORDS:])
             yield from self._few_words_for_long(recent[-2 * WORDS :])
         if new <= _FAMILIAR * len(set(words)):
-            segments = list(_segments(recent))
-            yield from _near_duplicate(segments)
+            cut = list(segments_of(recent))
+            yield from near_duplicate(cut)
             if self._reasoning:
-                yield from _stale(segments)
+                yield from stale_reasoning(cut)
 
     def _few_words_for_long(self, lines: list[Sentence]) -> Iterator[Repetition]:
         """Two plans that undo each other have more words, but never other ones."""
@@ -175,12 +191,28 @@ class Paragraphs:
             yield msgspec.structs.replace(found, proposes=Action.ABORT, limit=Action.ABORT)
 
 
+def _few_templates(lines: Sequence[Sentence]) -> int:
+    """How many of the latest lines are at most `MAX_TEMPLATES`, of enough characters to count."""
+    templates: set[str] = set()
+    used = chars = 0
+    for one in reversed(lines):
+        templates.add(_template_of(one))
+        if len(templates) > MAX_TEMPLATES or one.line is Line.TABLE:
+            break
+        used, chars = used + 1, chars + len(one.key)
+    return used if chars >= MIN_CHARS else 0
+
+
+def _template_of(one: Sentence) -> str:
+    return one.key if one.line is Line.HEADING else template(one.key)
+
+
 def _templated(lines: list[Sentence], longest: int = _LENGTHS) -> Iterator[Repetition]:
-    if len({len(one.key) for one in lines}) > longest:
+    if len(set(map(len, [one.key for one in lines]))) > longest:
         return
     templates: set[str] = set()
     for one in lines:
-        templates.add(one.key if one.line is Line.HEADING else template(one.key))
+        templates.add(_template_of(one))
         if len(templates) > MAX_TEMPLATES:
             return
     if sum(len(one.key) for one in lines) < MIN_CHARS:
@@ -189,7 +221,7 @@ def _templated(lines: list[Sentence], longest: int = _LENGTHS) -> Iterator[Repet
         return
     if sum(_wordless(one.key) for one in lines) <= MAX_CODE * len(lines):
         facts = {"lines": len(lines), "distinct": len(templates)}
-        yield _repetition(TEMPLATED, "\n".join(sorted(templates)), lines, facts)
+        yield of_sentences(TEMPLATED, "\n".join(sorted(templates)), lines, facts)
 
 
 def _names_things(lines: list[Sentence]) -> bool:
@@ -200,7 +232,7 @@ def _names_things(lines: list[Sentence]) -> bool:
 
 def _reckons(lines: list[Sentence]) -> bool:
     """Each line has numbers of its own, more than a counter."""
-    numbers = [tuple(_NUMBER.findall(_counted(one.key))) for one in lines]
+    numbers = [tuple(NUMBER.findall(_counted(one.key))) for one in lines]
     several = sum(len(one) for one in numbers) >= NUMBERS * len(lines)
     return several and len(set(numbers)) >= NEW_NUMBERS * len(lines)
 
@@ -225,103 +257,17 @@ def _few_words(lines: list[Sentence]) -> Iterator[Repetition]:
     most = MAX_WORDS * len(words)
     if len(words) < MIN_WORDS or sum(map(str.isalpha, set(words))) > most:
         return  # masked numbers would not make fewer of these
-    words = _NUMBER.sub("#", text).split()
+    words = NUMBER.sub("#", text).split()
     distinct = set(words)
     if len(distinct) > most:
         return
-    if sum(_IDENTIFIER.search(word) is not None for word in distinct) > MAX_TEMPLATES:
+    if sum(IDENTIFIER.search(word) is not None for word in distinct) > MAX_TEMPLATES:
         return  # ever other files are named
     if _reckons(lines):
         return
     if sum(_wordless(one.key) for one in lines) <= MAX_CODE * len(lines):
         facts = {"lines": len(lines), "distinct": len(distinct)}
-        yield _repetition(FEW_WORDS, " ".join(sorted(distinct)), lines, facts)
-
-
-# --- segments --------------------------------------------------------------------------------
-
-
-class _Segment(msgspec.Struct, gc=False):
-    words: tuple[str, ...]
-    last: Sentence
-
-    def trigrams(self) -> _Trigrams:
-        words = self.words
-        return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
-def _segments(sentences: list[Sentence]) -> Iterator[_Segment]:
-    """The paragraphs since the last heading that was new, long ones cut."""
-    headings: set[str] = set()
-    begin = 0
-    for at, one in enumerate(sentences):
-        if one.line is Line.HEADING and one.key not in headings:
-            headings.add(one.key)
-            begin = at + 1
-    group: list[Sentence] = []
-    chars = 0
-    for one in sentences[begin:]:
-        if one.line is Line.TABLE or looks_like_code(one.key):
-            continue
-        if group and (
-            one.paragraph != group[0].paragraph or one.part != group[0].part or chars >= MAX_SEGMENT
-        ):
-            if chars >= MIN_SEGMENT:
-                yield _segment(group)
-            group, chars = [], 0
-        group.append(one)
-        chars += len(one.key)
-
-
-def _segment(group: list[Sentence]) -> _Segment:
-    words = _NUMBER.sub("#", " ".join(one.key for one in group)).split()
-    return _Segment(tuple(words), group[-1])
-
-
-def _near_duplicate(segments: list[_Segment]) -> Iterator[Repetition]:
-    latest = segments[-SEGMENTS:]
-    if len(latest) < CLUSTER:
-        return
-    trigrams = [segment.trigrams() for segment in latest]
-    own = trigrams[-1]
-    alike = [one for one, other in zip(latest, trigrams, strict=True) if _jaccard(own, other) >= SIMILARITY]
-    if len(alike) >= CLUSTER:
-        yield _of_segments(NEAR_DUPLICATE, alike)
-
-
-def _stale(segments: list[_Segment]) -> Iterator[Repetition]:
-    if len(segments) < STALE_RUN + 1:
-        return
-    for at in range(len(segments) - STALE_RUN, len(segments)):
-        words = set(segments[at].words)
-        new = words.difference(*(one.words for one in segments[max(0, at - BEFORE) : at]))
-        if len(new) > MAX_NEW * len(words) or any(map(_IDENTIFIER.search, new)):
-            return
-    yield _of_segments(STALE, segments[-STALE_RUN:])
-
-
-def _of_segments(rule: str, segments: list[_Segment]) -> Repetition:
-    what = " ".join(sorted(set(segments[0].words)))
-    return _repetition(rule, what, [one.last for one in segments], {"segments": len(segments)})
-
-
-def _repetition(rule: str, what: str, proof: Sequence[Sentence], facts: dict[str, int]) -> Repetition:
-    return Repetition(
-        rule=rule,
-        proposes=Action.NUDGE,
-        limit=Action.NUDGE,
-        identity=digest_text(what),
-        count=len(proof),
-        events=tuple(one.event for one in proof),
-        part=proof[0].part,
-        keep=proof[0].end,
-        facts=facts,
-    )
-
-
-def _jaccard(one: _Trigrams, other: _Trigrams) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared) if shared else 0.0
+        yield of_sentences(FEW_WORDS, " ".join(sorted(distinct)), lines, facts)
 
 
 def _wordless(key: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.keys import digest
-from loopguard_cli.detect.rule import Plain, Scene
+from loopguard_cli.detect.rule import Row, Scene
 from loopguard_cli.detect.tools import NOTE
 
 NUDGE, HARD = 5, 8
@@ -29,12 +29,11 @@ _BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*\[(.)\]", re.MULTILINE)
 States = tuple[str, ...]
 
 
-class PlanAgain(Plain):
+class PlanAgain(Row):
     """Counts lists that are written anew and have not got on."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._row: list[Call] = []
         self._states: States = ()
 
     def asked(self, call: Call, now: float) -> Iterable[Finding]:
@@ -46,9 +45,7 @@ class PlanAgain(Plain):
         if row and not (_together(row[-1], call) and _alike(states, self._states)):
             row.clear()
         self._states = states
-        row.append(call)
-        if len(row) > KEPT:
-            del row[1]
+        self._lengthen(call, KEPT)
         if len(row) < self.scene.allows(NUDGE) or len({one.key for one in row}) < 2:
             return ()
         finding = self.scene.finding(
@@ -62,12 +59,6 @@ class PlanAgain(Plain):
             threshold=NUDGE,
         )
         return (finding,)
-
-    def spoke(self) -> None:
-        self._row.clear()
-
-    def clear(self) -> None:
-        self._row.clear()
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         row = self._row

@@ -22,6 +22,8 @@ MAX_BLOCK = 8
 WINDOW = 24
 MIN_REPEATED = 18
 MAX_DISTINCT = 12
+FEW = 4
+"""Sentences that are as well looked at one by one."""
 MAX_CODE = 0.25
 """Share of the distinct lines that may look like code where nobody fenced it (ours)."""
 
@@ -54,8 +56,10 @@ class ProseWindow:
         self._counts.clear()
         self._repeated = 0
 
-    def add(self, sentences: Iterable[Sentence]) -> Sequence[Repetition]:
+    def add(self, sentences: Sequence[Sentence]) -> Sequence[Repetition]:
         """Take completed sentences in; each repetition is reported once per message."""
+        if not self._repeated and len(sentences) >= FEW and self._are_new(sentences):
+            return ()
         found: list[Repetition] = []
         recent, counts = self._recent, self._counts
         for sentence in sentences:
@@ -89,6 +93,29 @@ class ProseWindow:
                     self._told.add(what)
                     found.append(repetition)
         return found
+
+    def _are_new(self, sentences: Sequence[Sentence]) -> bool:
+        """Take them in at once where each is another, as mostly."""
+        recent, counts = self._recent, self._counts
+        keys = [one.key for one in sentences]
+        new = dict.fromkeys(keys, 1)
+        if len(new) < len(keys) or not counts.keys().isdisjoint(new):
+            return False
+        if _CODE in [one.line for one in sentences]:
+            return False
+        if len(keys) >= WINDOW:
+            counts.clear()
+            new = dict.fromkeys(keys[-WINDOW:], 1)
+        else:
+            begin = len(recent) - len(counts)
+            for at in range(begin, begin + len(counts) + len(keys) - WINDOW):
+                del counts[recent[at].key]
+        counts.update(new)
+        recent.extend(sentences)
+        if self._running:
+            self._runs = [0] * (MAX_BLOCK + 1)
+            self._running = False
+        return True
 
     def gauges(self) -> Iterable[Gauge]:
         """Blocks in a row of the best length; repeated ones among the latest sentences."""

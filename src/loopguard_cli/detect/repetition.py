@@ -8,6 +8,7 @@ import msgspec
 
 from loopguard_cli.core.findings import Action
 from loopguard_cli.detect.keys import digest
+from loopguard_cli.detect.sentences import Sentence
 
 
 class Repetition(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,3 +34,17 @@ def digest_cycle(units: Sequence[str]) -> str:
     """The same for one cycle wherever it is entered."""
     turns = [[*units[at:], *units[:at]] for at in range(len(units))]
     return digest_text("\n".join(min(turns)))
+
+
+def of_sentences(rule: str, what: str, proof: Sequence[Sentence], facts: dict[str, int]) -> Repetition:
+    return Repetition(
+        rule=rule,
+        proposes=Action.NUDGE,
+        limit=Action.NUDGE,
+        identity=digest_text(what),
+        count=len(proof),
+        events=tuple(one.event for one in proof),
+        part=proof[0].part,
+        keep=proof[0].end,
+        facts=facts,
+    )

@@ -42,7 +42,6 @@ from loopguard_cli.detect.repetition import digest_text
 from loopguard_cli.detect.turns import (
     ANNOUNCED,
     FENCED,
-    SIMILAR,
     Said,
     Turn,
     Turns,
@@ -229,11 +228,8 @@ class Responses(Quiet):
         used = sum(1 for _ in takewhile(lambda answer: answer == answers[-1], reversed(answers)))
         if used > 1:
             yield Gauge(rule=REPEATED, used=used, limit=self._threshold)
-        latest = self._turns.latest()
-        if latest is not None and not latest.acted and self._whole_turns:
-            alike, needed = self._turns.alike(latest)
-            if len(alike) > 1:
-                yield Gauge(rule=SIMILAR, used=len(alike), limit=needed)
+        if self._whole_turns:
+            yield from self._turns.gauges()
         counts = Counter(said for said, _ in self._unacted)
         if repeated := sum(count for count in counts.values() if count > 1):
             yield Gauge(rule=ANNOUNCED, used=repeated, limit=MIN_REPEATED)

@@ -69,7 +69,7 @@ class Scene(msgspec.Struct):
             count=count or len(calls),
             events=evidence([*earlier, *[one.asked_seq for one in shown]]),
             facts=facts,
-            cost=self.journal.cost(first, len(calls), now),
+            cost=self.journal.cost(first, max(count, len(calls)), now),
             tool=call.tool,
             key=call.key,
             call=call.id if gate else _NO_CALL,
@@ -130,3 +130,23 @@ class Plain:
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         return ()
+
+
+class Row(Plain):
+    """A rule that counts calls in a row."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._row: list[Call] = []
+
+    def _lengthen(self, call: Call, kept: int) -> None:
+        """``call`` goes on with the row; of more than ``kept``, the first and the latest are kept."""
+        self._row.append(call)
+        if len(self._row) > kept:
+            del self._row[1]
+
+    def spoke(self) -> None:
+        self._row.clear()
+
+    def clear(self) -> None:
+        self._row.clear()

@@ -16,15 +16,12 @@ from bisect import bisect_right
 from collections import deque
 from enum import Enum
 from string import ascii_lowercase
-from sys import maxsize
 
 import msgspec
 
-from loopguard_cli.core.holding import CLOSERS, ENDS, FINAL, LOOK_BACK, MAX_CLOSERS, READY
+from loopguard_cli.core.holding import FINAL, LOOK_BACK, READY
+from loopguard_cli.detect.endings import Marks, ends_at
 
-_BOUNDARY = re.compile(
-    rf"[{ENDS}{FINAL}](?:(?<=[{FINAL}])|[{CLOSERS}]{{0,{MAX_CLOSERS}}}(?=\s))",
-)
 # Left over from the end of the sentence before.
 _LEADING = f" \t\r\f\v{FINAL}\u300d\u300f\u201d\u2019\uff09\u3011\u300b\u3009"
 _CONTENT = re.compile(r"[^\W_]")
@@ -34,24 +31,16 @@ _NOT_PLAIN = frozenset("`~>#|-*+0123456789\r")
 
 _LETTERS = frozenset(ascii_lowercase)
 _NONE = frozenset[str]()
-"""What begins a line that is neither, and says something: in ASCII; in other texts more may, and is folded."""
+"""What begins a line that is neither, and says something: in ASCII. In other texts more may."""
 
 _HEAD = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
 _MARKER_BEGUN = re.compile(r"(?:[-*+]|\d{1,9}[.)]?)$")
 _FENCE = re.compile(r"(`+|~+)(.*)")
 _MIN_FENCE = 3
 
-# A point after these ends no sentence.
-_ABBREVIATIONS = frozenset([
-    "vs", "cf", "resp", "approx", "fig", "dr", "mr", "mrs", "ms", "prof", "st", "ca", "nr", "bzw", "ggf",
-    "evtl", "inkl", "vgl",
-])  # fmt: skip
-_LONGEST_ABBREVIATION = 8
-
 # Beyond these lengths nothing is waited for any more, so that no text costs more than its length.
 _LONGEST_HEAD = 200
 _LONGEST_FENCE_LINE = 300
-_LONGEST_WAIT = 300
 
 _CLOSING = {
     "`": re.compile(r"^[ \t]*(`{3,})[ \t\r]*$", re.MULTILINE),
@@ -79,7 +68,8 @@ class Line(Enum):
     """Not a sentence: fenced code or a line of a transcript that was not there before."""
 
 
-_PROSE, _QUOTE, _TABLE = Line.PROSE, Line.QUOTE, Line.TABLE  # looked up in the class at each line otherwise
+# Looked up in the class at each line otherwise.
+_PROSE, _QUOTE, _TABLE, _HEADING = Line.PROSE, Line.QUOTE, Line.TABLE, Line.HEADING
 _WHOLE_LINES = (_QUOTE, _TABLE)
 
 
@@ -98,26 +88,6 @@ class Sentence(msgspec.Struct, gc=False):
     """Ordinal of its paragraph in the part; blank lines separate paragraphs."""
     line: Line
     part: str = ""
-
-
-class _Marks:
-    """Where sentences may end in a text: each mark is found once, in order."""
-
-    __slots__ = ("_rest", "end", "start")
-
-    def __init__(self, text: str) -> None:
-        self._rest = _BOUNDARY.finditer(text)
-        self.start = self.end = -1
-        """Of the present mark with what closes the sentence."""
-
-    def seek(self, at: int) -> None:
-        """Go to the first mark from ``at`` on."""
-        while self.start < at:
-            match = next(self._rest, None)
-            if match is None:
-                self.start = self.end = maxsize
-                return
-            self.start, self.end = match.span()
 
 
 class Splitter:
@@ -172,7 +142,8 @@ class Splitter:
         found: list[Sentence] = []
         # In ASCII, small letters stand where the capital ones do, so that all are folded at once.
         folded, plain = (text.lower(), _LETTERS) if text.isascii() else (text, _NONE)
-        at, size, marks = 0, len(text), _Marks(text)
+        at, size, marks = 0, len(text), Marks(text)
+        base, part, prose, add = self._base, self._part, _PROSE, found.append
         while at < size:
             if self._fence:
                 at = self._code_lines(text, at, event, found, final=final)
@@ -187,9 +158,21 @@ class Splitter:
                     continue
                 if marks.start < at:
                     marks.seek(at)
-                if marks.end >= newline and self._whole_line(folded, plain, at, newline, event, found):
-                    at = newline + 1
-                    continue
+                if marks.end >= newline and (line := folded[at:newline].rstrip()):
+                    # It is one sentence, as most lines of most texts are, unless it begins something else.
+                    raw = line.lstrip(" \t")
+                    if raw[0] in plain and "  " not in raw and "\t" not in raw:
+                        stop = base + at + len(line)
+                        add(Sentence(raw, stop - len(raw), stop, event, self._paragraph, prose, part))
+                        at = newline + 1
+                        continue
+                    heading = raw[0] == "#" and len(line) - len(raw) <= _LONGEST_HEAD
+                    if heading or raw[0] not in _NOT_PLAIN:
+                        self._line = _HEADING if heading else None
+                        self._add(folded, at, newline, event, found)
+                        self._line = None
+                        at = newline + 1
+                        continue
             whole = newline >= 0 or final
             end = newline if newline >= 0 else size
             if self._line is None and text[at].isalpha():
@@ -258,7 +241,7 @@ class Splitter:
             return opened
         if not whole and _MARKER_BEGUN.match(text, first, end):
             return None
-        self._line = Line.HEADING if mark == "#" else Line.TABLE if mark == "|" else Line.PROSE
+        self._line = _HEADING if mark == "#" else _TABLE if mark == "|" else _PROSE
         return True
 
     def _opens(self, text: str, first: int, end: int, whole: bool) -> bool | None:
@@ -294,30 +277,11 @@ class Splitter:
 
     # --- sentences ---------------------------------------------------------------------------
 
-    def _whole_line(
-        self, folded: str, plain: frozenset[str], at: int, end: int, event: int, found: list[Sentence]
-    ) -> bool:
-        """Collect the line between ``at`` and ``end`` as one sentence, as most lines of most texts are. False
-        if it may begin something else."""
-        line = folded[at:end].rstrip()
-        raw = line.lstrip(" \t")
-        if not raw:
-            return False
-        first = raw[0]
-        if first in plain and "\t" not in raw and "  " not in raw:
-            stop = self._base + at + len(line)
-            found.append(Sentence(raw, stop - len(raw), stop, event, self._paragraph, _PROSE, self._part))
-            return True
-        if first in _NOT_PLAIN:
-            return False
-        self._add(folded, at, end, event, found)
-        return True
-
     def _sentences(
         self,
         text: str,
         folded: str,
-        marks: _Marks,
+        marks: Marks,
         at: int,
         end: int,
         event: int,
@@ -329,7 +293,7 @@ class Splitter:
         if self._line is not _TABLE:
             marks.seek(at)
             while marks.end < end or (marks.end == end and not whole):
-                if text[marks.start] != "." or _ends(text, at, marks.start):
+                if text[marks.start] != "." or ends_at(text, at, marks.start):
                     self._add(folded, at, marks.end, event, found)
                     at = marks.end
                 marks.seek(marks.start + 1)
@@ -352,24 +316,3 @@ class Splitter:
         kind = self._line or _PROSE
         end = self._base + at + len(line)
         found.append(Sentence(key, end - len(raw), end, event, self._paragraph, kind, self._part))
-
-
-def _ends(text: str, at: int, point: int) -> bool:
-    """Whether the point at ``point`` (white space follows) ends the sentence that began at ``at``."""
-    if point - at > _LONGEST_WAIT:
-        return True
-    last = text[point - 1] if point > at else " "
-    if last.isspace():
-        return False
-    if last.isdigit():
-        return not text[at:point].strip().isdigit()  # the number of a list item
-    word = text[max(at, point - _LONGEST_ABBREVIATION) : point].rpartition(" ")[2].lstrip("(")
-    if len(word) == 1:
-        # Not after the "x" of "x. y", nor after the "B" of "z. B.".
-        return not word.islower() and _INITIAL.search(text[max(at, point - 5) : point]) is None
-    if len(word) == 3 and word[1] == ".":
-        return False
-    return word.lower() not in _ABBREVIATIONS
-
-
-_INITIAL = re.compile(r"(?:^|[^\w.])[a-z]\. [A-Z]$")

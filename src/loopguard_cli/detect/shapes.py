@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from loopguard_cli.detect.keys import canonical, digest, identifying
+from loopguard_cli.detect.masking import has_digit
 
 CONSIDERED = 2_048
 """Characters of the arguments that count; in what is longer, small variations mean nothing."""
@@ -45,7 +46,6 @@ _WHERE = _set(
 )
 """Names of arguments that say from where to where; numbers only."""
 
-_DIGIT = re.compile(r"\d")
 _NOT_LETTER = re.compile(r"[^a-z]+")
 _NUMBERS = re.compile(r"[\d\s,.:-]*")
 _BESIDE = re.compile(
@@ -122,7 +122,7 @@ def _without_beside(value: str) -> str:
     nor a parameter."""
     if "://" in value and "#" in value:
         value = _FRAGMENT.sub(r"\1", value)
-    return _BESIDE.sub("", value) if "=" in value or _DIGIT.search(value) else value
+    return _BESIDE.sub("", value) if "=" in value or has_digit(value) else value
 
 
 def _is_beside(name: object, value: Any) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from loopguard_cli.core.findings import Action, Finding
+from loopguard_cli.core.findings import Action, Finding, Gauge
 from loopguard_cli.detect.call import Call
 from loopguard_cli.detect.cycles import tail
 from loopguard_cli.detect.journal import READABLE
@@ -92,6 +92,14 @@ class Stagnation(Plain):
             distinct=len({one.key for one in stale}),
         )
         return [finding]
+
+    def gauges(self, now: float) -> Iterable[Gauge]:
+        """The latest calls that put nothing new and brought nothing new, from the second on."""
+        calls = _asking(tail(self.scene.journal.recent, READABLE), self.scene.journal.turn)
+        stale = _without_news(calls[-self._count :] if self._count else [])
+        if len({one.key for one in stale[-CALLS:]}) > 1 and self._asks_nothing_new(stale[-CALLS:]):
+            limit = self.scene.allows(CALLS)
+            yield Gauge(rule="no-novelty", used=len(stale), limit=limit, tool=stale[-1].tool)
 
     def spoke(self) -> None:
         self._count, self._due = 0, CALLS

@@ -158,6 +158,8 @@ class MessageReading:
         if self._prose:
             yield from self._prose.gauges()
         if self._fresh:
+            if self._paragraphs:
+                yield from self._paragraphs.gauges()
             for followed in self._followed.values():
                 yield from followed.gauges()
 

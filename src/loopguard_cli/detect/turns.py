@@ -24,7 +24,7 @@ from itertools import pairwise, takewhile
 
 import msgspec
 
-from loopguard_cli.core.findings import Action
+from loopguard_cli.core.findings import Action, Gauge
 from loopguard_cli.core.ids import MessageId
 from loopguard_cli.detect.repetition import digest_text
 from loopguard_cli.detect.substance import looks_like_code, substantial
@@ -147,8 +147,20 @@ class Turns:
     def answers(self) -> list[str]:
         return [turn.answer for turn in self._turns]
 
-    def latest(self) -> Turn | None:
-        return self._turns[-1] if self._turns else None
+    def gauges(self) -> Iterator[Gauge]:
+        """Answers that are alike; calls in writing, equal code, and short answers to "go on", in a row."""
+        if not self._turns or (newest := self._turns[-1]).acted:
+            return
+        alike, needed = self.alike(newest)
+        idle = list(takewhile(lambda one: not one.acted, reversed(self._turns)))
+        written = list(takewhile(lambda one: one.call, idle))
+        coded = list(takewhile(lambda one: one.code == newest.code != "", idle))
+        pushed = self._idle(newest) if newest.prompt == GO_ON else []
+        pushed = [] if any(len(one.answer) > SHORT or one.coded for one in pushed) else pushed
+        rows = (SIMILAR, alike, needed), (ANNOUNCED, written, WRITTEN_CALLS)
+        for rule, row, limit in (*rows, (SIMILAR, coded, SAME_CODE), (SIMILAR, pushed, PUSHED)):
+            if len(row) > 1:
+                yield Gauge(rule=rule, used=len(row), limit=limit)
 
     def compare(self, turn: Turn) -> Iterator[Said]:
         """Take a turn in that is over; what there is to say about it, the strongest first."""
