@@ -22,7 +22,7 @@ from typing import Any, cast
 import msgspec
 
 from loopguard_cli.agents import find
-from loopguard_cli.agents.base import Adapter, Answer, BridgeAddress, Question, Setup, Shown
+from loopguard_cli.agents.base import Adapter, Answer, BridgeAddress, Holding, Question, Setup, Shown
 from loopguard_cli.agents.tools import GOAL_TOOLS, GUARD_TOOLS, LOOP_GUARD, goal_command
 from loopguard_cli.agents.transcript import Step, Transcript, outgoing, play, read
 from loopguard_cli.core.effects import Abort, AnswerGate, Effect, Prompt, Purpose, ReadSession, Record, Trim
@@ -121,12 +121,13 @@ class Conformance:
             for end in _some(range(len(transcript.steps))):
                 adapter = make(transcript)
                 events = [*_replay(adapter, transcript.steps[:end])]
-                for effect in _effects(session, respawn=adapter.capabilities.respawn):
+                effects = _effects(session, prompted=_takes_prompts(adapter))
+                for effect in effects:
                     events += adapter.carry_out(effect).events
                 events += _replay(adapter, transcript.steps[end:])
                 events += adapter.exited(0)
                 settled = [e.effect for e in events if isinstance(e, EffectSettled | SessionRead)]
-                for effect in _effects(session, respawn=adapter.capabilities.respawn):
+                for effect in effects:
                     assert settled.count(_id(effect)) == 1, (
                         f"{path}: {type(effect).__name__} after {end} steps"
                     )
@@ -199,7 +200,13 @@ def _session(transcript: Transcript) -> SessionId:
     return next(sessions, NO_SESSION)
 
 
-def _effects(session: SessionId, *, respawn: bool) -> list[Effect]:
+def _takes_prompts(adapter: Adapter) -> bool:
+    """A prompt is for the process that runs, not for another start."""
+    held = isinstance(adapter, Holding) and adapter.holding
+    return held or not adapter.capabilities.respawn
+
+
+def _effects(session: SessionId, *, prompted: bool) -> list[Effect]:
     effects: list[Effect] = [
         Abort(session=session, effect=EffectId("e-abort")),
         ReadSession(session=session, effect=EffectId("e-read")),
@@ -211,7 +218,7 @@ def _effects(session: SessionId, *, respawn: bool) -> list[Effect]:
             keep_chars=1,
         ),
     ]
-    if not respawn:
+    if prompted:
         text, purpose = "Go on.", Purpose.RECOVERY
         effects.append(Prompt(session=session, effect=EffectId("e-prompt"), text=text, purpose=purpose))
     return effects
