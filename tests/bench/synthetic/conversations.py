@@ -1,9 +1,9 @@
 """Conversations between a model and its tools, thought up.
 
-Sizes are those of 117 recorded sessions of several agents: an output has 0.4 KB in the median, 2.1 KB on
-average and 4.8 KB in the 90th percentile; a call has 0.4 KB of arguments, and 0.4 KB of text before it, in the
-median a sentence or two, sometimes a page. One conversation in `EVERY` loops: one call, five times with the
-same outcome.
+Sizes are those of 117 recorded sessions of several agents. An output has 0.4 KB in the median, 2.1 KB on
+average and 4.8 KB in the 90th percentile; a call has 0.4 KB of arguments and 0.4 KB of text before it, mostly
+a sentence or two, sometimes a page. One conversation in `EVERY` loops: one call, five times with the same
+outcome.
 """
 
 from __future__ import annotations
