@@ -1,8 +1,9 @@
-"""What the agent wrote on its way to the person: taken in and passed on, one portion after the other.
+"""What the agent wrote on its way to the person: taken in, held back as little as need be, passed on.
 
 This is the path that floods go. A terminal hands out some 4 KiB at a time and holds little more, so the
 program, we and whoever reads the other terminal only work at the same time as long as each portion is on
-its way again at once. Hence one buffer, one portion in it, and one loop with few steps.
+its way again at once, and a program need not wait for a reader that is held up for a moment. Hence each
+side has its turn after one step of the other, and we wait in one place, for whichever can go on first.
 """
 
 from __future__ import annotations
@@ -12,10 +13,16 @@ import select
 import time
 from typing import Protocol
 
-HELD_BYTES = 64 << 10
-"""Taken in at once at most. No more is read while the other side has not taken that."""
+HELD_BYTES = 128 << 10
+"""No more is read while the other side has not taken this much. What is held is still to be seen after ^C."""
 
-STAY_SECONDS = 0.01
+READ_BYTES = 64 << 10
+"""There is always room for so much at once. Linux hands out 4,095 bytes of a terminal's output at most."""
+
+ROOM_BYTES = HELD_BYTES + 2 * READ_BYTES
+"""Of the buffer: what is held is moved to its beginning only once in a while."""
+
+STAY_SECONDS = 0.02
 """So long a flood is carried on without the event loop, whose turn costs several times a copy. Timers and
 signals can wait that long; a key that is pressed ends it."""
 
@@ -46,8 +53,7 @@ class Flow:
         self._source = source
         self._sink = sink
         self._copy = copy
-        self._held = memoryview(bytearray(HELD_BYTES))
-        self._whole = (self._held,)
+        self._held = memoryview(bytearray(ROOM_BYTES))
         self._begin = self._end = 0
         """What was taken in and not passed on yet."""
         self.ended = False
@@ -61,77 +67,88 @@ class Flow:
     @property
     def hungry(self) -> bool:
         """More can be taken in."""
-        return not self.ended and not self.pending
+        return not self.ended and self._end - self._begin < HELD_BYTES
 
     def carry(self, beside: int) -> None:
         """Copy what there is. In a flood stay with it for a moment, until ``beside`` can be read."""
-        self.give()
-        if not self.hungry:
-            return
+        waiting = self._end - self._begin
         count = self._receive()
         wanted = self._show(count)
         self.give()
-        if count < FLOOD_BYTES:
+        if waiting + count < FLOOD_BYTES:
             return
         until, portions, passed = time.monotonic() + STAY_SECONDS, 0, 0
         while not self.ended and time.monotonic() < until:
-            if self._begin < self._end:
-                if not _wait((), self._sink, beside):
-                    break
-            elif count := self._receive():
-                if wanted:
-                    wanted = self._show(count)
-                else:
-                    passed += count
+            count = self._receive()
+            if wanted:
+                wanted = self._show(count)
+            else:
+                passed += count
+            if self.give() or count:
                 portions += 1
                 if not portions % GLANCE and beside >= 0 and select.select((beside,), (), (), 0)[0]:
                     break
-            elif not _wait((self._source,), -1, beside):
+            elif not self._wait(beside):
                 break
-            self.give()
         if passed and self._copy is not None:
             self._copy.skip(passed)
 
     def take(self) -> bool:
         """Take in what the source hands out at once; False: nothing, or nothing any more."""
-        count = self._receive() if self.hungry else 0
+        count = self._receive()
         self._show(count)
         return count > 0
 
-    def give(self) -> None:
-        """Pass on what the sink takes without waiting."""
-        if self._begin == self._end:
-            return
+    def give(self) -> bool:
+        """Pass on what the sink takes without waiting; False: nothing."""
+        begin, end = self._begin, self._end
+        if begin == end:
+            return False
         try:
-            self._begin += os.write(self._sink, self._held[self._begin : self._end])
+            begin += os.write(self._sink, self._held[begin:end])
         except BlockingIOError:
-            pass
+            return False
         except OSError:  # the person's terminal is gone
-            self.drop()
+            begin = end
+        if begin == end:
+            begin = self._end = 0
+        self._begin = begin
+        return True
 
     def drop(self) -> None:
         """Nobody takes what is held."""
         self._begin = self._end = 0
 
     def _receive(self) -> int:
-        """Read into the buffer, which is empty; how much that was."""
+        """Read once, if there is room; how much that was."""
+        held, begin, end = self._held, self._begin, self._end
+        if end - begin >= HELD_BYTES or self.ended:
+            return 0
+        if end + READ_BYTES > ROOM_BYTES:
+            held[: end - begin] = held[begin:end]
+            self._begin, end = 0, end - begin
+            self._end = end
         try:
-            count = os.readv(self._source, self._whole)
+            count = os.readv(self._source, (held[end:],))
         except BlockingIOError:
             return 0
         except OSError:  # EIO: nobody has the terminal open any more
             count = 0
-        self._begin, self._end = 0, count
+        self._end = end + count
         self.ended = not count
         return count
 
     def _show(self, count: int) -> bool:
-        return bool(count and self._copy is not None and self._copy.put(self._held[:count]))
+        """Show what came last to whoever reads along; False: no more is wanted."""
+        if self._copy is None:
+            return False
+        return not count or self._copy.put(self._held[self._end - count : self._end])
 
-
-def _wait(sources: tuple[int, ...], sink: int, beside: int) -> bool:
-    """Wait until something can go on; False: nothing can for a while, or ``beside`` can be read."""
-    if beside >= 0:
-        sources = (*sources, beside)
-    readable, writable, _ = select.select(sources, (sink,) if sink >= 0 else (), (), WAIT_SECONDS)
-    return bool(readable or writable) and beside not in readable
+    def _wait(self, beside: int) -> bool:
+        """Wait until something can go on; False: nothing can for a while, or ``beside`` can be read."""
+        sources = [self._source] if self.hungry else []
+        if beside >= 0:
+            sources.append(beside)
+        sinks = [self._sink] if self.pending else []
+        readable, writable, _ = select.select(sources, sinks, (), WAIT_SECONDS)
+        return bool(readable or writable) and beside not in readable
