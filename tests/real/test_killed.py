@@ -11,7 +11,7 @@ import pytest
 from tests.real.harness import AgentSandbox, World
 from tests.real.installed import installed
 
-from loopguard_cli.testing import claude, codex, gemini, opencode, pi
+from loopguard_cli.testing import claude, codex, copilot, gemini, opencode, pi
 from loopguard_cli.testing.script import Call, reply, turn
 
 COMMAND = "true; sleep 3600"
@@ -41,6 +41,7 @@ AGENTS = (
           {"cmd": COMMAND}),
     Agent("qwen", ("--auth-type", "openai", "--yolo", *PROMPT), opencode.Sandbox, "run_shell_command",
           {"command": COMMAND, "is_background": False}),
+    Agent("copilot", ("--allow-all-tools", *PROMPT), copilot.Sandbox, "bash", BASH),
     Agent("opencode", ("acp",), opencode.Sandbox, "bash", BASH, acp=True),
     Agent("claude-agent-acp", (), claude.Sandbox, "Bash", BASH, acp=True),
     Agent("codex-acp", (), codex.Sandbox, "exec_command", {"cmd": COMMAND}, acp=True),
@@ -59,6 +60,8 @@ class KilledWorld(World):
         model: dict[str, str] = {}
         if self.driven.name == "qwen":
             model = {"OPENAI_BASE_URL": self.model.url, "OPENAI_API_KEY": "none", "OPENAI_MODEL": "scripted"}
+        elif self.driven.name == "copilot":  # it unpacks itself at its first start, which takes it seconds
+            model = {"COPILOT_PKG_CACHE_HOME": str(self.opencode.parents[2] / "unpacked")}
         return super().environment({**model, **(extra or {})})
 
 

@@ -72,14 +72,14 @@ AGENTS = (
     Agent("codex", ("exec", "--skip-git-repo-check", TASK), codex.Sandbox, "exec_command", {"cmd": COMMAND}),
     Agent("gemini", ("--yolo", "-p", TASK), gemini.Sandbox, "run_shell_command", _GEMINI, stays=True),
     Agent("pi", ("-p", TASK), pi.Sandbox, "bash", _GEMINI, stays=True),
-    Agent("copilot", ("--allow-all-tools", "-p", TASK), copilot.Sandbox, "bash", BASH, stays=True),
+    Agent("copilot", ("--allow-all-tools", "-p", TASK), copilot.Sandbox, "bash", BASH),
     Agent("qwen", ("--auth-type", "openai", "--yolo", "-p", TASK), opencode.Sandbox, "run_shell_command",
           {"command": COMMAND, "is_background": False}),
-    Agent("opencode", ("acp",), opencode.Sandbox, "bash", BASH, options=_ACP, ready="> "),
-    Agent("claude-agent-acp", (), claude.Sandbox, "Bash", BASH, options=_ACP, ready="> "),
-    Agent("codex-acp", (), codex.Sandbox, "exec_command", {"cmd": COMMAND}, options=_ACP, ready="> "),
-    Agent("gemini", ("--acp",), gemini.Sandbox, "run_shell_command", _GEMINI, options=_ACP, ready="> "),
-    Agent("pi-acp", (), pi.Sandbox, "bash", _GEMINI, options=_ACP, ready="> "),
+    Agent("opencode", ("acp",), opencode.Sandbox, "bash", BASH, options=_ACP, ready="- "),
+    Agent("claude-agent-acp", (), claude.Sandbox, "Bash", BASH, options=_ACP, ready="- "),
+    Agent("codex-acp", (), codex.Sandbox, "exec_command", {"cmd": COMMAND}, options=_ACP, ready="- "),
+    Agent("gemini", ("--acp",), gemini.Sandbox, "run_shell_command", _GEMINI, options=_ACP, ready="- "),
+    Agent("pi-acp", (), pi.Sandbox, "bash", _GEMINI, options=_ACP, ready="- "),
 )  # fmt: skip
 
 

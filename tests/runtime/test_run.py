@@ -178,6 +178,22 @@ def test_an_agent_that_ends_well_when_told_to_has_not_achieved_its_goal(
         assert process.wait(30) == code
 
 
+def test_an_agent_whose_output_we_read_ends_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    script = "trap '' HUP PIPE; sleep 1000 & echo $! > pids; echo $$ >> pids; wait; sleep 1000"
+    agent = ("sh", "-c", script)
+    with subprocess.Popen(
+        [*LOOPGUARD, "run", "--events", "ndjson", "--", *agent], cwd=tmp_path, stdin=subprocess.DEVNULL
+    ) as process:
+        deadline = time.monotonic() + 30
+        pids = tmp_path / "pids"
+        while not pids.exists() or len(pids.read_text().split()) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        left = [psutil.Process(int(pid)) for pid in pids.read_text().split()]
+        process.kill()
+    assert psutil.wait_procs(left, timeout=30)[1] == []
+
+
 def linked(folder: Path) -> None:
     (folder / ".loopguard").symlink_to(folder.parent)
 

@@ -19,7 +19,8 @@ PATIENCE = 30.0
 KILLED = """
 import os, signal, sys
 from loopguard_cli.runtime.processes.lifeline import Lifeline
-line = Lifeline(int(sys.argv[1]), *sys.argv[2:])
+line = Lifeline(*sys.argv[2:])
+line.hold(int(sys.argv[1]))
 print(line._process.pid, flush=True)
 sys.stdin.readline()
 os.kill(os.getpid(), signal.SIGKILL)
@@ -80,7 +81,8 @@ def test_what_an_agent_left_that_ended_at_once_ends_too() -> None:
 
 def test_a_group_that_is_let_go_lives_on(group: subprocess.Popen[bytes]) -> None:
     child = child_of(group)
-    line = Lifeline(group.pid)
+    line = Lifeline()
+    line.hold(group.pid)
     held = line._process
     assert held is not None
     shell = psutil.Process(held.pid)

@@ -1,7 +1,8 @@
 #!/bin/sh
-# lifeline.sh PID MARK: ends the process group PID, which we drove, what is below it, and what has MARK in its
-# environment, when the supervisor was killed outright. The supervisor holds the other end of standard input. It says a word when the group is ours
-# no longer; an end without that word means that nobody is left who could end what it drove.
+# lifeline.sh MARK: ends what has MARK in its environment, and a process group with what is below it, when the
+# supervisor was killed outright. The supervisor holds the other end of standard input. It says the number of the
+# group once there is one, and an empty line when the group is its own no longer; an end without that means that
+# nobody is left who could end what it drove.
 
 start_of() { ps -o lstart= -p "$1" 2>/dev/null | tr -s ' '; }
 
@@ -26,17 +27,24 @@ marked() { # an agent that ends with its input leaves nobody behind who leads to
   fi
 }
 
-started=$(start_of "$1")
-if read -r _; then exit 0; fi
-left=$(below "$1") # once: whoever loses its parent is not found again
+group=
+while read -r word; do
+  [ -n "$word" ] || exit 0
+  group=$word
+  started=$(start_of "$group")
+done
+left=
+[ -z "$group" ] || left=$(below "$group") # once: whoever loses its parent is not found again
 for signal in TERM KILL; do
   # A process with another start is a stranger with its number; without a leader the number cannot be one.
-  now=$(start_of "$1")
-  if [ -z "$now" ] || [ "$now" = "$started" ]; then kill -s "$signal" -- "-$1" 2>/dev/null; fi
+  if [ -n "$group" ]; then
+    now=$(start_of "$group")
+    if [ -z "$now" ] || [ "$now" = "$started" ]; then kill -s "$signal" -- "-$group" 2>/dev/null; fi
+  fi
   echo "$left" | while read -r pid start; do
     [ -n "$pid" ] && [ "$(start_of "$pid")" = "$start" ] && kill -s "$signal" "$pid" 2>/dev/null
   done
-  for pid in $(marked "$2"); do
+  for pid in $(marked "$1"); do
     [ "$pid" = $$ ] || kill -s "$signal" "$pid" 2>/dev/null
   done
   sleep 2

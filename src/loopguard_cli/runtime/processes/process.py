@@ -226,6 +226,8 @@ class _ScreenProcess(Process):
 
 
 class _TappedProcess(Process):
+    stays = False
+
     def __init__(
         self, launch: LaunchPlan, environ: Mapping[str, str], adapter: OnTerminal, channels: Channels
     ) -> None:

@@ -16,9 +16,8 @@ from typing import Any
 
 from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan, Relayed
 from loopguard_cli.core.events import Event, Unparsed
-from loopguard_cli.runtime.processes import tree
 from loopguard_cli.runtime.processes.child import Child
-from loopguard_cli.runtime.processes.lifeline import Lifeline
+from loopguard_cli.runtime.processes.lifeline import held
 from loopguard_cli.runtime.reach.pulse import after_its_output
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
 
@@ -43,16 +42,16 @@ class PipedChild(Child):
     group = True
 
     def _start(self, plan: LaunchPlan, environment: Mapping[str, str]) -> int:
-        self._process = subprocess.Popen(
-            plan.argv,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if plan.quiet else None,
-            process_group=0,
-        )
-        mark = environment.get(tree.MARK, "")
-        self._lifeline = Lifeline(self._process.pid, f"{tree.MARK}={mark}" if mark else "")
+        with held(environment) as self._lifeline:
+            self._process = subprocess.Popen(
+                plan.argv,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if plan.quiet else None,
+                process_group=0,
+            )
+        self._lifeline.hold(self._process.pid)
         return self._process.pid
 
     def _ended(self, code: int) -> None:

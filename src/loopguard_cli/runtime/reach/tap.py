@@ -13,6 +13,7 @@ from typing import IO
 from loopguard_cli.agents.base import Answer, LaunchPlan, OnTerminal
 from loopguard_cli.runtime.processes import tree
 from loopguard_cli.runtime.processes.child import Child
+from loopguard_cli.runtime.processes.lifeline import held
 from loopguard_cli.runtime.reach.outlet import own_descriptor, writable
 from loopguard_cli.runtime.reach.pulse import after_its_output
 
@@ -27,10 +28,16 @@ class TapChild(Child):
     """The process and the pipe for its standard output."""
 
     def _start(self, plan: LaunchPlan, environment: Mapping[str, str]) -> int:
-        self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            plan.argv, env=environment, stdout=subprocess.PIPE
-        )
+        # What it says would reach nobody if we were killed outright, so it ends with us.
+        with held(environment) as self._lifeline:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                plan.argv, env=environment, stdout=subprocess.PIPE
+            )
         return self._process.pid
+
+    def _ended(self, code: int) -> None:
+        super()._ended(code)
+        self._lifeline.let_go()
 
     @property
     def output(self) -> IO[bytes]:
