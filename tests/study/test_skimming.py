@@ -149,6 +149,16 @@ def test_a_sentence_said_three_times_in_parts_of_one_message_is_found() -> None:
     assert Judged(acted).raised == Judged(acted, skims=False).raised == []
 
 
+@pytest.mark.parametrize(
+    "between", [" ", "\t", "\r\n", "\x0b", "\x1c", "\xa0", '" ', ")* \n", "\u2019 ", "\n\n- "]
+)
+def test_a_sentence_is_found_whatever_stands_behind_it(between: str) -> None:
+    told = list(written(f"Now I will look at it again.{between}" * 4))
+    judged = Judged(told)
+    assert [one.found.rule for one in judged.raised] == ["prose-block"]
+    assert judged.raised == Judged(told, skims=False).raised
+
+
 def traced(path: Path) -> Iterator[Event]:
     """A trace's events, its streamed texts whole, as a history has them."""
     (conversation,) = find(path)

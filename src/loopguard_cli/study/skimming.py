@@ -42,7 +42,8 @@ CHARACTERS = 16_384
 """Of one channel of one message; what has more is read as it would be live."""
 
 _BREAK = re.compile(f"[{ENDS}{FINAL}\n]")
-_AROUND = f"{CLOSERS}{FINAL} \t\r\n\f\v\u300d\u300f\u201d\u2019\uff09\u3011\u300b\u3009"
+_PLAIN = {**{ord(mark): "." for mark in ENDS}, **{ord(mark): None for mark in CLOSERS}}
+_AROUND = f"{ENDS}{CLOSERS}{FINAL} \t\r\n\f\v\u300d\u300f\u201d\u2019\uff09\u3011\u300b\u3009"
 """What the beginning of a sentence may have left over from the one before."""
 
 _PROBE = 64
@@ -195,14 +196,15 @@ class SkimmingPanel(DetectorPanel):
 
 
 def bits(text: str) -> Sequence[str]:
-    """What stands between two marks that may end a sentence, case and white space folded: equal sentences
+    """What stands between two places where a sentence may end, case and white space folded: equal sentences
     have equal bits, and each has at least one."""
     text = text.casefold()
     if text.isascii():
-        text = text.replace("\n", ".").replace("!", ".").replace("?", ".")
-        if "  " in text or "\t" in text:
+        # Without what may stand between its mark and the white space, a sentence ends where ". " stands.
+        text = text.translate(_PLAIN).replace("\n", ". ")
+        if "  " in text or not text.isprintable():  # other white space
             text = " ".join(text.split())
-        found = text.split(".")
+        found = text.split(". ")
     else:
         found = [" ".join(bit.split()) for bit in _BREAK.split(text)]
     return [bare for bit in found if (bare := bit.strip(_AROUND))]
