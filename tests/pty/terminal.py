@@ -21,11 +21,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import pyte
 
 T = TypeVar("T")
+
+QUIET_SECONDS = 0.5
+"""A program that has written nothing for so long has drawn what it wants to."""
 
 TAKE_TERMINAL = (
     "import fcntl, os, sys, termios\n"
@@ -50,6 +53,27 @@ _ON_BY_DEFAULT = {_CURSOR, 7}  # cursor, wrap around
 _UNIMPORTANT = {12, 2026, 2027, 2031, 2048}
 """Cursor blink, synchronised output, grapheme clusters (OpenCode leaves them on), colour and size
 reports: nothing that a shell trips over."""
+
+
+class Picture(NamedTuple):
+    """What a terminal shows."""
+
+    rows: list[list[pyte.screens.Char]]
+    """Cell by cell: the character, both colours, and each attribute."""
+    cursor: tuple[int, int, bool]
+    """Row, column, whether it is hidden."""
+
+
+def emulated(data: bytes, rows: int, columns: int) -> Picture:
+    """What a terminal shows that ``data`` was written to."""
+    screen = pyte.Screen(columns, rows)
+    pyte.ByteStream(screen).feed(_UNKNOWN_TO_PYTE.sub(b"", data))
+    return pictured(screen)
+
+
+def pictured(screen: pyte.Screen) -> Picture:
+    rows = [[screen.buffer[row][column] for column in range(screen.columns)] for row in range(screen.lines)]
+    return Picture(rows, (screen.cursor.y, screen.cursor.x, screen.cursor.hidden))
 
 
 class Terminal:
@@ -112,6 +136,18 @@ class Terminal:
             return self._text()
 
     @property
+    def picture(self) -> Picture:
+        """The whole screen: each cell with its colours and attributes, and the cursor."""
+        with self._changed:
+            return pictured(self._screen)
+
+    @property
+    def stty(self) -> str:
+        """All that ``stty -a`` says of the terminal at present."""
+        said = subprocess.run(["stty", "-a"], stdin=self._slave, capture_output=True, check=True)
+        return said.stdout.decode()
+
+    @property
     def raw(self) -> bytes:
         """Everything written to the terminal so far."""
         with self._changed:
@@ -152,6 +188,13 @@ class Terminal:
             while select.select([self._master], [], [], 0)[0]:
                 self._changed.wait(0.05)
 
+    def rest(self) -> Picture:
+        """Wait until nothing has been written for a moment; what is on the screen then."""
+        with self._changed:
+            while self._changed.wait(QUIET_SECONDS):
+                pass
+            return pictured(self._screen)
+
     def hang_up(self) -> None:
         """Take the terminal away, as when its window is closed."""
         self._stop()
@@ -169,8 +212,8 @@ class Terminal:
         return os.tcgetpgrp(self._master)
 
     def resize(self, rows: int, columns: int) -> None:
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        with self._changed:
+        with self._changed:  # what is drawn for the new size comes to a screen that has it
+            fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             self._screen.resize(rows, columns)
 
     def wait(self, timeout: float = 30.0) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.pty.guarded import Desk, need
-from tests.pty.terminal import Terminal
+from tests.pty.terminal import Terminal, emulated
 
 Act = Callable[[Terminal], None]
 
@@ -20,19 +20,62 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def same(desk: Desk, argv: list[str], act: Act, leave: str, mask: str = r"\Z.") -> None:
-    """Do the same with the program alone and guarded: the screens before ``leave`` ends it are equal."""
-    screens, codes = [], []
+def same(desk: Desk, argv: list[str], act: Act, leave: str) -> None:
+    """Do the same with the program alone and guarded, until ``leave`` ends it.
+
+    The screens before are equal cell by cell, colours, attributes and cursor included; and what stty says
+    afterwards is what it said before.
+    """
+    pictures, codes = [], []
     for guarded in (False, True):
         with desk.terminal(argv, guarded=guarded) as terminal:
+            before = terminal.stty
             act(terminal)
-            screens.append(re.sub(mask, "#", terminal.text))
+            pictures.append((terminal.rest(), terminal.text))
             terminal.send(leave)
             code = terminal.wait()
             codes.append(code if code >= 0 else 128 - code)
             assert terminal.changed_modes == []
-    assert screens[1] == screens[0]
+            assert unsized(terminal.stty) == unsized(before)
+    (alone, text), (guarded_picture, guarded_text) = pictures
+    assert guarded_text == text
+    assert guarded_picture == alone
     assert codes[1] == codes[0]
+
+
+def unsized(said: str) -> str:
+    """What stty says, but for the size of the window, which is the person's to change."""
+    return re.sub(r"rows \d+; columns \d+", "", said)
+
+
+def seen(desk: Desk, argv: list[str], act: Act, leave: str) -> None:
+    """What a guarded program wrote is what came out, byte by byte, and so is the screen, cell by cell.
+
+    For programs whose screens are never twice the same: `script` between us and the program notes what the
+    program writes, which a terminal of its own then shows.
+    """
+    noted = desk.project / "noted"
+    words = [need("script"), "-q", "-f", "-c", shlex.join(argv), str(noted)]
+    with desk.terminal(words, guarded=True) as terminal:
+        before = terminal.stty
+        act(terminal)
+        picture = terminal.rest()
+        written = between(noted.read_bytes())
+        assert picture == emulated(written, len(picture.rows), len(picture.rows[0]))
+        assert any(cell.fg != "default" or cell.reverse for row in picture.rows for cell in row)
+        terminal.send(leave)
+        assert terminal.wait() == 0
+        said = terminal.raw.removeprefix(between(noted.read_bytes()))
+        assert re.fullmatch(rb"(loopguard: [^\n]*\n)*", said)
+        assert terminal.changed_modes == []
+        assert unsized(terminal.stty) == unsized(before)
+
+
+def between(noted: bytes) -> bytes:
+    """Without the lines of `script` itself."""
+    return re.sub(
+        rb"\n\nScript done on [^\n]*\n\Z|\nScript done on [^\n]*\n\Z", b"", noted.partition(b"\n")[2]
+    )
 
 
 # --- well-known programs ------------------------------------------------------------------------
@@ -48,16 +91,15 @@ def test_vim(desk: Desk) -> None:
         terminal.wait_for("151 from here")
         terminal.send("/line 42\r")
         terminal.wait_for(" 43 line 42")
+        terminal.rest()
+        terminal.resize(30, 100)
+        terminal.rest()
+        terminal.send(":set hlsearch ruler\r")
+        (desk.project / "other.txt").unlink(missing_ok=True)
         terminal.send(":w! other.txt\r")
         terminal.wait_for("written")
 
-    same(
-        desk,
-        [need("vim"), "-u", "NONE", "-N", "-i", "NONE", "file.txt"],
-        act,
-        ":q!\r",
-        mask=r'"other.*written',
-    )
+    same(desk, [need("vim"), "-u", "NONE", "-N", "-i", "NONE", "file.txt"], act, ":q!\r")
     assert (desk.project / "other.txt").read_text().splitlines()[150] == "from here"
 
 
@@ -70,38 +112,31 @@ def test_less(desk: Desk) -> None:
         terminal.wait_for("line 40")
         terminal.send("/line 333\r")
         terminal.wait_for("line 350")
+        terminal.rest()
+        terminal.resize(30, 100)
+        terminal.wait_for("line 356")
 
     same(desk, [need("less"), "file.txt"], act, "q")
 
 
-_FIGURES = r"\[[^\]]*\]|(?:[ :.,%]|\d[KMGT]?)+"
-"""What differs from moment to moment on a screen of processes: bars, figures, and the room they take."""
-SCREENS = {
-    "top": ["-d", "999", "-p"],
-    "htop": ["--no-color", "-d", "999", "-p"],
-}
-"""Frozen: drawn when a key is pressed, of one process that sleeps."""
+SCREENS = {"top": ["-d", "999"], "htop": ["-d", "999"]}
+"""Drawn when a key is pressed."""
 
 
 @pytest.mark.parametrize("program", SCREENS)
 def test_a_screen_of_processes(desk: Desk, program: str) -> None:
     desk.env["HTOPRC"] = str(desk.folder / "htoprc")
-    with subprocess.Popen(["sleep", "1000"]) as sleeper:
 
-        def act(terminal: Terminal) -> None:
-            # Both may fill in what they know of a process a moment after their first picture.
-            terminal.wait_for(lambda text: "PID" in text and "sleep" in text)
-            terminal.send("h" if program == "top" else "?")
-            terminal.wait_for("Help for" if program == "top" else "Memory bar:")
-            terminal.send("q" if program == "top" else "\x1b")
-            # The process is the last that one of them draws, its keys the last of the other.
-            shown = rf"(?s){sleeper.pid} [^\n]*sleep" + (".*Quit$" if program == "htop" else "")
-            terminal.wait_for(lambda text: re.search(shown, text))
+    def act(terminal: Terminal) -> None:
+        terminal.wait_for("PID")
+        terminal.send("h" if program == "top" else "?")
+        terminal.wait_for("Help for" if program == "top" else "Memory bar:")
+        terminal.send("q" if program == "top" else "\x1b")
+        terminal.wait_for(lambda text: "PID" in text and "Help for" not in text)
+        terminal.send("zxy" if program == "top" else "t")  # colours; as a tree
+        terminal.resize(30, 100)
 
-        try:
-            same(desk, [need(program), *SCREENS[program], str(sleeper.pid)], act, "q", mask=_FIGURES)
-        finally:
-            sleeper.kill()
+    seen(desk, [need(program), *SCREENS[program]], act, "q")
 
 
 def test_what_stty_says_is_the_same_before_and_after(desk: Desk) -> None:
@@ -121,20 +156,30 @@ def test_what_stty_says_is_the_same_before_and_after(desk: Desk) -> None:
 
 
 def test_tmux(desk: Desk) -> None:
+    config = desk.folder / "tmux.conf"
+    shell = "set -g default-command \"exec env PS1='> ' sh\""
+    config.write_text(f"set -g status-right ''\n{shell}\nset -g automatic-rename off\n")
     desk.env["TMUX_TMPDIR"] = str(desk.folder)
-    for guarded in (False, True):
-        argv = [need("tmux"), "-L", f"guarded-{guarded}", "-f", "/dev/null", "new", "sh"]
-        with desk.terminal(argv, guarded=guarded) as terminal:
-            terminal.wait_for("[0]")
-            terminal.send("stty size; echo to''gether\r")
-            terminal.wait_for("23 80\ntogether")
-            terminal.send("\x02%")
-            terminal.wait_for("\u2502")
-            terminal.send("exec echo bye; read x\r")
-            terminal.wait_for(lambda text: "\u2502" not in text)
-            terminal.send("exit\r")
-            assert terminal.wait() == 0
-            assert terminal.changed_modes == []
+
+    def act(terminal: Terminal) -> None:
+        terminal.wait_for(lambda text: text.startswith(">") and "[0]" in text)
+        terminal.send("stty size; echo to''gether\r")
+        terminal.wait_for("23 80\ntogether")
+        terminal.send("printf '\\033[31;44mred on blue\\033[0m '\r")
+        terminal.wait_for("red on blue >")
+        terminal.send("\x02%")
+        terminal.wait_for("\u2502>")
+        terminal.send("echo ri''ght\r")
+        terminal.wait_for("\u2502right")
+        terminal.send('\x02"')
+        terminal.wait_for(lambda text: text.count("\u2502>") >= 3 and "\u251c" in text)
+        terminal.send("echo be''low\r")
+        terminal.wait_for("\u2502below")
+        terminal.rest()
+        terminal.resize(30, 100)
+        terminal.wait_for(lambda text: len(text.splitlines()) == 30)
+
+    same(desk, [need("tmux"), "-f", str(config), "new", "-n", "work"], act, "tmux kill-session\r")
 
 
 def test_a_shell_with_line_editing(desk: Desk) -> None:
@@ -161,3 +206,22 @@ def test_a_python_shell(desk: Desk) -> None:
         terminal.wait_for("KeyboardInterrupt")
 
     same(desk, [sys.executable, "-I", "-q"], act, "\x04")
+
+
+COLOURS = r"""
+import sys
+for n in range(256): print(f"\x1b[48;5;{n}m \x1b[0m\x1b[38;5;{n}m{n:3}\x1b[0m", end="\n" * (n % 16 == 15))
+for n in range(0, 256, 4): print(f"\x1b[48;2;{n};{255 - n};128m \x1b[0m", end="")
+print()
+for n in (1, 3, 4, 5, 7, 9): print(f"\x1b[{n};3{n % 8}mattribute {n}\x1b[0m", end=" ")
+print("\x1b[?25l\nready")
+sys.stdin.readline()
+print("\x1b[?25h")
+"""
+
+
+def test_colours(desk: Desk) -> None:
+    def act(terminal: Terminal) -> None:
+        terminal.wait_for("ready")
+
+    same(desk, desk.script("colours.py", COLOURS), act, "\r")
