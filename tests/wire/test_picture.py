@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import pyte
 import pytest
 
-from loopguard_cli.wire.picture import FILLER, Picture
+from loopguard_cli.wire.cells import FILLER
+from loopguard_cli.wire.picture import Picture
 from loopguard_cli.wire.terminal import Tokenizer
 from loopguard_cli.wire.written_text import WrittenText
 

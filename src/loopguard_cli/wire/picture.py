@@ -6,12 +6,8 @@ scroll regions. Colours do not matter. Rows are strings; a wide character is fol
 
 from __future__ import annotations
 
-import unicodedata
-
+from loopguard_cli.wire.cells import blanked, deleted, erased, in_cells, inserted, next_tab, put
 from loopguard_cli.wire.terminal import Control, Csi, Escape, Text, Token
-
-FILLER = "\0"
-"""The second cell of a wide character."""
 
 
 class Picture:
@@ -45,7 +41,7 @@ class Picture:
     # --- tokens ------------------------------------------------------------------------------
 
     def _write(self, text: str) -> None:
-        cells = text if text.isascii() else in_cells(text)
+        cells = in_cells(text)
         self._last = text[-1:]
         while cells:
             if self._column >= self._columns:
@@ -57,9 +53,7 @@ class Picture:
             cells = cells[len(piece) :]
 
     def _put(self, cells: str) -> None:
-        row, column = self._cells[self._row], self._column
-        before = row if len(row) >= column else row.ljust(column)
-        self._cells[self._row] = before[:column] + cells + before[column + len(cells) :]
+        self._cells[self._row] = put(self._cells[self._row], self._column, cells)
 
     def _control(self, char: str) -> None:
         match char:
@@ -73,7 +67,7 @@ class Picture:
             case "\b":
                 self._column = max(0, min(self._column, self._columns - 1) - 1)
             case "\t":
-                self._column = min(self._columns - 1, (self._column // 8 + 1) * 8)
+                self._column = next_tab(self._column, self._columns)
             case "\x8d":
                 self._up()
             case _:
@@ -129,14 +123,11 @@ class Picture:
             case "K":
                 self._erase_in_row(first)
             case "P":
-                self._cells[row] = cells[:column] + cells[column + count :]
+                self._cells[row] = deleted(cells, column, count)
             case "X":
-                if column < len(cells):
-                    gone = min(count, self._columns - column)
-                    self._cells[row] = cells[:column] + " " * gone + cells[column + gone :]
+                self._cells[row] = blanked(cells, column, count)
             case "@":
-                padded = cells.ljust(column)
-                self._cells[row] = (padded[:column] + " " * count + padded[column:])[: self._columns]
+                self._cells[row] = inserted(cells, column, count, self._columns)
             case "b":
                 if self._last:
                     self._write(self._last * min(count, self._columns))
@@ -202,21 +193,5 @@ class Picture:
             self._cells = [""] * self._rows
 
     def _erase_in_row(self, how: int) -> None:
-        cells, column = self._cells[self._row], min(self._column, self._columns - 1)
-        if how == 0:
-            self._cells[self._row] = cells[:column]
-        elif how == 1:
-            self._cells[self._row] = " " * min(column + 1, len(cells)) + cells[column + 1 :]
-        else:
-            self._cells[self._row] = ""
-
-
-def in_cells(text: str) -> str:
-    """One character per cell of the screen; what has no width of its own is left out of the count."""
-    cells: list[str] = []
-    for char in text:
-        if unicodedata.east_asian_width(char) in "WF":
-            cells.append(char + FILLER)
-        elif not unicodedata.combining(char):
-            cells.append(char)
-    return "".join(cells)
+        column = min(self._column, self._columns - 1)
+        self._cells[self._row] = erased(self._cells[self._row], column, how)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 
-from loopguard_cli.wire.picture import FILLER, in_cells
+from loopguard_cli.wire.cells import FILLER, blanked, deleted, erased, in_cells, inserted, next_tab, put
 from loopguard_cli.wire.terminal import Control, Csi, Escape, Text, Token, Tokenizer
 from loopguard_cli.wire.written_text import Painting
 
@@ -155,7 +155,7 @@ class TerminalText:
             case "\b":
                 self._column = max(0, self._column - 1)
             case "\t":
-                self._column = min(self._columns - 1, (self._column // 8 + 1) * 8)
+                self._column = next_tab(self._column, self._columns)
             case _:
                 pass
 
@@ -208,13 +208,11 @@ class TerminalText:
             case "J":
                 self._erase(csi.numbers[0] if csi.numbers else 0)
             case "P":
-                cells = self._screen[row].cells
-                self._screen[row].cells = cells[:column] + cells[column + count :]
+                self._screen[row].cells = deleted(self._screen[row].cells, column, count)
             case "X":
-                self._put(" " * min(count, self._columns - column))
+                self._screen[row].cells = blanked(self._screen[row].cells, column, count)
             case "@":
-                cells = self._screen[row].cells.ljust(column)
-                self._screen[row].cells = (cells[:column] + " " * count + cells[column:])[: self._columns]
+                self._screen[row].cells = inserted(self._screen[row].cells, column, count, self._columns)
             case "L" | "M" | "S" | "T":
                 # Whole rows are moved about: that is drawing.
                 self._up = row if self._up is None else min(row, self._up)
@@ -238,7 +236,7 @@ class TerminalText:
     def _write(self, text: str) -> None:
         if self._up is not None:
             self._went_up()
-        cells = text if text.isascii() else in_cells(text)
+        cells = in_cells(text)
         while cells:
             room = self._columns - self._column
             if room <= 0:
@@ -249,9 +247,8 @@ class TerminalText:
             cells = cells[room:]
 
     def _put(self, cells: str) -> None:
-        row, column = self._screen[self._row], self._column
-        before = row.cells if len(row.cells) >= column else row.cells.ljust(column)
-        row.cells = before[:column] + cells + before[column + len(cells) :]
+        row = self._screen[self._row]
+        row.cells = put(row.cells, self._column, cells)
 
     def _wrap(self) -> None:
         self._column = 0
@@ -301,13 +298,8 @@ class TerminalText:
         self._next = min(self._next, top)
 
     def _erase_in_row(self, how: int) -> None:
-        row, column = self._screen[self._row], self._column
-        if how == 0:
-            row.cells = row.cells[:column]
-        elif how == 1:
-            row.cells = " " * min(column + 1, len(row.cells)) + row.cells[column + 1 :]
-        else:
-            row.cells = ""
+        row = self._screen[self._row]
+        row.cells = erased(row.cells, self._column, how)
 
     def _erase(self, how: int) -> None:
         if how == 0:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from loopguard_cli.wire.picture import FILLER, Picture
+from loopguard_cli.wire.cells import FILLER
+from loopguard_cli.wire.picture import Picture
 from loopguard_cli.wire.terminal import Token
 
 GROWN = 3
