@@ -136,12 +136,6 @@ class Terminal:
             return self._text()
 
     @property
-    def picture(self) -> Picture:
-        """The whole screen: each cell with its colours and attributes, and the cursor."""
-        with self._changed:
-            return pictured(self._screen)
-
-    @property
     def stty(self) -> str:
         """All that ``stty -a`` says of the terminal at present."""
         said = subprocess.run(["stty", "-a"], stdin=self._slave, capture_output=True, check=True)
