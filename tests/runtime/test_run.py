@@ -194,6 +194,33 @@ def test_an_agent_whose_output_we_read_ends_with_a_supervisor_that_is_killed(tmp
     assert psutil.wait_procs(left, timeout=30)[1] == []
 
 
+DEAF = "NOT GUARDED: the connection to acp is lost"
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_driven_agent_that_works_and_does_not_answer_is_pointed_out(
+    tmp_path: Path, *, answers: bool
+) -> None:
+    """Within ten seconds, and not one that answers, though it has nothing to say."""
+    agent = [sys.executable, str(STANDIN.with_name("deafened.py")), *(["answers"] if answers else [])]
+    said = tmp_path / "said"
+    with said.open("w") as errors, subprocess.Popen(
+        [*LOOPGUARD, "run", "--agent", "acp", "--", *agent], cwd=tmp_path, stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=errors, text=True,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdin
+            process.stdin.write("do it")
+            process.stdin.close()
+            deadline = time.monotonic() + (15 if answers else 60)
+            while DEAF not in said.read_text() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            assert (DEAF in said.read_text()) is not answers, said.read_text()
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
 def linked(folder: Path) -> None:
     (folder / ".loopguard").symlink_to(folder.parent)
 

@@ -94,6 +94,10 @@ class Acp(Unbridged):
     def heard(self, message: jsonrpc.Message) -> Answer:
         return answer(self._heard(message))
 
+    def ping(self) -> Answer:
+        """By a method that no agent has: that it has none is an answer."""
+        return answer([self._request("_loopguard/ping", {}, _ponged)])
+
     def overheard(self, line: str) -> Answer:
         """An editor that started us in the place of its agent would wait for ever: there are two clients."""
         refused = opening.refusal(line)
@@ -236,6 +240,10 @@ class Acp(Unbridged):
 
     def _request(self, method: str, params: dict[str, Any], returned: Returned) -> Order:
         return send(self._rpc.request(method, params, returned))
+
+
+def _ponged(_result: Any, _error: jsonrpc.Failure | None) -> Iterator[Part]:
+    return iter(())
 
 
 def capabilities(*, tools: bool = False) -> Capabilities:

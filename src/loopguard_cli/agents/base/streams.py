@@ -51,6 +51,17 @@ class Driven(Protocol):
 
 
 @runtime_checkable
+class Pinged(Protocol):
+    """A `Driven` agent that answers at once, also in the midst of a turn, as long as it hears and speaks."""
+
+    @property
+    def name(self) -> str: ...
+
+    def ping(self) -> Answer:
+        """A question to which any answer will do; asked once it has a `Driven.session`."""
+
+
+@runtime_checkable
 class Overheard(Protocol):
     """A `Driven` agent whose other clients may take us for it."""
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan, Relayed
-from loopguard_cli.core.events import Event, Unparsed
+from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan, Pinged, Relayed
+from loopguard_cli.core.events import AgentConnected, AgentDisconnected, Event, Unparsed
 from loopguard_cli.runtime.processes.child import Child
 from loopguard_cli.runtime.processes.lifeline import held
-from loopguard_cli.runtime.reach.pulse import after_its_output
+from loopguard_cli.runtime.reach.pulse import Pulse, after_its_output, processor_time
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
 
 LINE_BYTES = 64 << 20
@@ -87,6 +87,7 @@ class Pipes:
         loop.add_reader(self._stdout.fileno(), self._read)
         if self._stderr is not None:
             loop.add_reader(self._stderr.fileno(), self._complain)
+        self._pulse = _pulse(adapter, child.pid, take, post)
 
     def write(self, message: dict[str, Any]) -> None:
         if self._stdin is None or self._closing:
@@ -100,6 +101,7 @@ class Pipes:
     def finish(self) -> None:
         """Close its standard input once all is sent: it is dismissed."""
         self._closing = True
+        self._end_pulse()
         if not self._unsent:
             self._hang_up()
 
@@ -120,6 +122,8 @@ class Pipes:
             return
         except OSError:
             data = b""
+        if self._pulse is not None:
+            self._pulse.heard()
         if not data:
             self._end_reading()
             if not self._closing:
@@ -131,7 +135,13 @@ class Pipes:
             else:
                 self._take(self._adapter.heard(message))
 
+    def _end_pulse(self) -> None:
+        if self._pulse is not None:
+            self._pulse.close()
+            self._pulse = None
+
     def _end_reading(self) -> None:
+        self._end_pulse()
         if not self.ended.is_set():
             self._loop.remove_reader(self._stdout.fileno())
             self._stdout.close()
@@ -186,3 +196,19 @@ class Pipes:
             with suppress(OSError):
                 self._stdin.close()
             self._stdin = None
+
+
+def _pulse(adapter: Driven | Relayed, pid: int, take: Take, post: Post) -> Pulse | None:
+    """For an agent that can be asked whether it is there, while a turn of it runs."""
+    if not isinstance(adapter, Pinged) or isinstance(adapter, Relayed):
+        return None
+    used = processor_time(pid)
+
+    def tell(deaf: bool) -> None:
+        reason = "it says nothing and does not answer, although it works"
+        post((AgentDisconnected(reason=reason) if deaf else AgentConnected(agent=adapter.name),))
+
+    def worked() -> float | None:
+        return used() if adapter.session and not adapter.waiting else None
+
+    return Pulse(worked, ask=lambda: take(adapter.ping()), tell=tell)
