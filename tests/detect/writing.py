@@ -20,7 +20,8 @@ from loopguard_cli.core.events import (
 )
 from loopguard_cli.core.findings import Finding
 from loopguard_cli.core.ids import CallId, MessageId, PartId, RequestId
-from loopguard_cli.detect.families import TEXT_FAMILIES
+from loopguard_cli.detect.responses import responses
+from loopguard_cli.detect.text import streamed_text
 from tests.detect.sitting import S, settings
 
 
@@ -28,7 +29,7 @@ class Writer:
     """One session of the families about text."""
 
     def __init__(self, preset: str = "balanced", *assignments: str) -> None:
-        made = [family(S, settings(preset, *assignments)) for family in TEXT_FAMILIES]
+        made = [family(S, settings(preset, *assignments)) for family in (streamed_text, responses)]
         self.detectors = [detector for detector in made if detector is not None]
         self.findings: list[Finding] = []
         self._seq = count()

@@ -194,3 +194,5 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A person watches; toasts are seen."""
     closes: bool = False
     """Without us nothing runs: it refuses calls if told so (``guard.fail_closed``), or ends with us."""
+    mixed: bool = False
+    """Its text holds what its tools print as well, as a screen does: the two cannot be told apart."""

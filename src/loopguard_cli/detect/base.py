@@ -7,8 +7,6 @@ from typing import Protocol
 
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.findings import Finding, Gauge
-from loopguard_cli.core.ids import SessionId
-from loopguard_cli.core.settings import GuardSettings
 
 MAX_EVIDENCE = 32
 """A finding names at most this many events."""
@@ -38,12 +36,6 @@ class Detector(Protocol):
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         """How near its rules are to their thresholds. Looking changes nothing."""
-
-
-class Family(Protocol):
-    """Makes one session's detector, or None where the settings leave it out."""
-
-    def __call__(self, session: SessionId, settings: GuardSettings) -> Detector | None: ...
 
 
 class Quiet:

@@ -11,17 +11,22 @@ from loopguard_cli.core.ids import CallId, SessionId
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.detect.base import Detector, Quiet
 from loopguard_cli.detect.calls import CallRules
-from loopguard_cli.detect.families import TEXT_FAMILIES
 from loopguard_cli.detect.kin import Kin
 from loopguard_cli.detect.pace import pace
+from loopguard_cli.detect.responses import responses
+from loopguard_cli.detect.text import streamed_text
 
 
 class DetectorPanel:
     """Implements `core.findings.Panel`."""
 
-    def __init__(self, session: SessionId, settings: GuardSettings, kin: Kin | None = None) -> None:
-        """``kin``: what it shares with the other sessions of its run (see `Panels`)."""
+    def __init__(
+        self, session: SessionId, settings: GuardSettings, kin: Kin | None = None, *, mixed: bool = False
+    ) -> None:
+        """``kin``: what it shares with the other sessions of its run (see `Panels`). ``mixed``: see
+        `core.settings.Capabilities`."""
         self._session = session
+        self._mixed = mixed
         self._settings = settings
         self._calls = CallRules(session, settings, kin or Kin())
         self._assemble()
@@ -85,7 +90,13 @@ class DetectorPanel:
     # --- inside ------------------------------------------------------------------------------
 
     def _assemble(self) -> None:
-        families = (family(self._session, self._settings) for family in (*TEXT_FAMILIES, pace))
+        session, settings = self._session, self._settings
+        # Order matters only for findings of the same event: earlier ones come first.
+        families = (
+            streamed_text(session, settings, mixed=self._mixed),
+            responses(session, settings),
+            pace(session, settings),
+        )
         self._detectors: list[Detector] = [self._calls, *(one for one in families if one is not None)]
         self._hearing: dict[type[Event], list[Detector]] = {}
         """Who is told of an event, by its type."""
@@ -97,8 +108,9 @@ class DetectorPanel:
 class Panels:
     """Makes the panels of one run's sessions, which learn from each other what their siblings tried."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, mixed: bool = False) -> None:
         self._kin = Kin()
+        self._mixed = mixed
 
     def __call__(self, session: SessionId, settings: GuardSettings) -> DetectorPanel:
-        return DetectorPanel(session, settings, self._kin)
+        return DetectorPanel(session, settings, self._kin, mixed=self._mixed)

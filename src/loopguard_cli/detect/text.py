@@ -21,6 +21,7 @@ from loopguard_cli.core.ids import MessageId, PartId, SessionId
 from loopguard_cli.core.settings import GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet, evidence
 from loopguard_cli.detect.counted import CountedCycle
+from loopguard_cli.detect.mixed import MixedProse
 from loopguard_cli.detect.paragraphs import Paragraphs
 from loopguard_cli.detect.periodic import CharCycle
 from loopguard_cli.detect.prose import ProseWindow
@@ -29,24 +30,30 @@ from loopguard_cli.detect.sentences import Sentence, Splitter
 from loopguard_cli.detect.textparts import TextParts
 
 
-def streamed_text(session: SessionId, settings: GuardSettings) -> TextRules | None:
+def streamed_text(session: SessionId, settings: GuardSettings, *, mixed: bool = False) -> TextRules | None:
     """The family, unless the preset or the settings leave it out."""
     if settings.preset is Preset.PI or not settings.text.enabled:
         return None
-    return TextRules(session, settings)
+    return TextRules(session, settings, mixed=mixed)
 
 
 class TextRules(Quiet):
-    """Preset ``infinity``: the prose rules. ``balanced``: all of them."""
+    """Preset ``infinity``: the prose rules. ``balanced``: all of them.
+
+    ``mixed`` text (see `core.settings.Capabilities`) is held to be outputs for the most part: logs, listings,
+    progress. There, ``balanced`` guesses nothing from wording, asks for more copies of a line, and follows
+    cycles as it does in code.
+    """
 
     HEARS: frozenset[type[Event]] = frozenset(
         {TextDelta, TextSnapshot, ToolAsked, ToolStarted, ToolFinished, ReplyFinished, Gap, SessionGone}
     )
 
-    def __init__(self, session: SessionId, settings: GuardSettings) -> None:
+    def __init__(self, session: SessionId, settings: GuardSettings, *, mixed: bool = False) -> None:
         self._session = session
-        self._threshold = settings.text.threshold
         self._all = settings.preset is Preset.BALANCED
+        self._mixed = mixed and self._all
+        self._threshold = settings.text.threshold
         self._parts: TextParts[MessageReading] = TextParts(self._open)
         self._fresh = False
         """Something was written since a tool was used."""
@@ -83,9 +90,13 @@ class TextRules(Quiet):
         return newest.values()
 
     def _open(self, message: MessageId, channel: Channel) -> MessageReading:
-        prose = ProseWindow(self._threshold) if channel is Channel.TEXT else None
-        paragraphs = Paragraphs(reasoning=channel is Channel.REASONING) if self._all else None
-        return MessageReading(self._session, message, channel, prose, paragraphs, cycles=self._all)
+        window = MixedProse if self._mixed else ProseWindow
+        prose = window(self._threshold) if channel is Channel.TEXT else None
+        guessing = self._all and not self._mixed
+        paragraphs = Paragraphs(reasoning=channel is Channel.REASONING) if guessing else None
+        return MessageReading(
+            self._session, message, channel, prose, paragraphs, cycles=self._all, code=self._mixed
+        )
 
 
 class MessageReading:
@@ -96,13 +107,16 @@ class MessageReading:
         session: SessionId,
         message: MessageId,
         channel: Channel,
-        prose: ProseWindow | None,
+        prose: ProseWindow | MixedProse | None,
         paragraphs: Paragraphs | None,
         *,
         cycles: bool,
+        code: bool,
     ) -> None:
+        """``code``: all of it counts as code where cycles are looked for."""
         self._session, self._message = session, message
         self._prose, self._paragraphs, self._cycles = prose, paragraphs, cycles
+        self._code = code
         # Stored reasoning may be signed by the provider: it is never trimmed.
         self._trimmable = channel is Channel.TEXT
         self._whole = True
@@ -117,8 +131,10 @@ class MessageReading:
         if splitter is None:
             splitter = self._splitters[part] = Splitter(part)
             if self._cycles:
-                counted = CountedCycle(part, splitter.in_code)
-                self._followed[part] = CharCycle(part, splitter.in_code, counted)
+                in_code = _everywhere if self._code else splitter.in_code
+                self._followed[part] = CharCycle(part, in_code, CountedCycle(part, in_code))
+        if isinstance(self._prose, MixedProse):
+            self._prose.feed(part, text)
         sentences = splitter.feed(text, seq) if self._whole else ()
         found = self._read(sentences, live) if sentences else []
         if self._cycles and (cycles := self._followed[part].feed(text, seq)):
@@ -143,7 +159,9 @@ class MessageReading:
 
     def restart(self) -> None:
         self._splitters, self._followed = {}, {}
-        if self._prose:
+        if isinstance(self._prose, MixedProse):
+            self._prose.restart()
+        elif self._prose:
             self._prose.clear()
         if self._paragraphs:
             self._paragraphs.clear()
@@ -188,3 +206,7 @@ class MessageReading:
             )
             for one in repetitions
         ]
+
+
+def _everywhere(_offset: int) -> bool:
+    return True

@@ -23,7 +23,7 @@ def make_hub(
     return Hub(
         settings,
         capabilities=capabilities,
-        panels=Panels(),
+        panels=Panels(mixed=capabilities.mixed),
         goals=goals,
         watchdog=watchdog,
         salt=secrets.token_hex(4) if salt is None else salt,

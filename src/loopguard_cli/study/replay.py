@@ -124,7 +124,7 @@ class _Recorded:
     def __init__(self, header: Header, settings: GuardSettings) -> None:
         can = msgspec.convert(header.capabilities, Capabilities) if header.capabilities else ABLE
         self._wording = Wording(settings.locale)
-        self._hub = Hub(settings, capabilities=can, panels=Panels(), salt=header.salt)
+        self._hub = Hub(settings, capabilities=can, panels=Panels(mixed=can.mixed), salt=header.salt)
 
     def take(self, moment: Moment) -> Iterator[Found]:
         while (due := self._hub.deadline()) is not None and due < moment.time:

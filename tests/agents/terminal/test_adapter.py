@@ -28,6 +28,8 @@ from loopguard_cli.core.terminal import InterruptKey, TerminalSettings
 from tests.agents.terminal.desk import Watched
 
 LOOP = "I will now read the configuration file once more.\r\n"
+COPIES = 10
+"""More than it takes where each is a line of its own."""
 
 
 def order(text: str = "Go on with the task.", purpose: Purpose = Purpose.RECOVERY) -> Prompt:
@@ -37,7 +39,7 @@ def order(text: str = "Go on with the task.", purpose: Purpose = Purpose.RECOVER
 def looping(watched: Watched) -> None:
     watched.keys(b"fix it\r")
     watched.prints("\x1b[?2004h> fix it\r\n")
-    for _ in range(4):
+    for _ in range(COPIES):
         watched.prints(LOOP)
 
 
@@ -58,7 +60,7 @@ def test_a_loop_is_interrupted_and_continued_at_rest() -> None:
 def test_the_allowance_is_per_message_of_the_person() -> None:
     watched = Watched()
     for _ in range(6):
-        looping(watched) if not watched.found else [watched.prints(LOOP) for _ in range(4)]
+        looping(watched) if not watched.found else [watched.prints(LOOP) for _ in range(COPIES)]
         watched.rests()
     assert watched.typed.count(b"\r") == 2
     assert any(isinstance(e, Tell) and e.topic == "loop.stopped" for e in watched.effects)

@@ -69,7 +69,9 @@ _FRAME = " \t│┃║╎┆▌▐|"
 
 
 def capabilities(*, prompt: bool, screen: bool = True) -> Capabilities:
-    return Capabilities(text_deltas=True, abort=True, prompt=prompt, read_session=True, screen=screen)
+    return Capabilities(
+        text_deltas=True, abort=True, prompt=prompt, read_session=True, screen=screen, mixed=True
+    )
 
 
 class TerminalAgent(Unbridged):
