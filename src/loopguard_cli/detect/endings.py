@@ -43,6 +43,12 @@ class Marks:
             self.start, self.end = match.span()
 
 
+def first_end(text: str, at: int) -> int:
+    """Where the first sentence from ``at`` on may end; beyond the text if none does."""
+    match = _BOUNDARY.search(text, at)
+    return match.end() if match is not None else maxsize
+
+
 def ends_at(text: str, at: int, point: int) -> bool:
     """Whether the point at ``point`` (white space follows) ends the sentence that began at ``at``."""
     if point - at > _LONGEST_WAIT:

@@ -110,6 +110,10 @@ class Paragraphs:
 
     def add(self, sentences: Sequence[Sentence]) -> Sequence[Repetition]:
         """Take completed sentences in; each rule speaks once per message."""
+        if len(sentences) == 1 and sentences[0].line is not _CODE and (self._taken + 1) % BATCH:
+            self._recent.append(sentences[0])  # as mostly, where text comes in small pieces
+            self._taken += 1
+            return ()
         found: list[Repetition] = []
         at = 0
         for code in [n for n, one in enumerate(sentences) if one.line is _CODE]:

@@ -20,7 +20,7 @@ from string import ascii_lowercase
 import msgspec
 
 from loopguard_cli.core.holding import FINAL, LOOK_BACK, READY
-from loopguard_cli.detect.endings import Marks, ends_at
+from loopguard_cli.detect.endings import Marks, ends_at, first_end
 
 # Left over from the end of the sentence before.
 _LEADING = f" \t\r\f\v{FINAL}\u300d\u300f\u201d\u2019\uff09\u3011\u300b\u3009"
@@ -28,6 +28,9 @@ _CONTENT = re.compile(r"[^\W_]")
 
 _NOT_PLAIN = frozenset("`~>#|-*+0123456789\r")
 """What may begin a fence, a quote, a heading, a row of a table or an item of a list, or an empty line."""
+
+_SHORT = 256
+"""Characters of a text in which there are too few marks to remember them."""
 
 _LETTERS = frozenset(ascii_lowercase)
 _NONE = frozenset[str]()
@@ -142,7 +145,9 @@ class Splitter:
         found: list[Sentence] = []
         # In ASCII, small letters stand where the capital ones do, so that all are folded at once.
         folded, plain = (text.lower(), _LETTERS) if text.isascii() else (text, _NONE)
-        at, size, marks = 0, len(text), Marks(text)
+        at, size = 0, len(text)
+        marks = Marks(text) if size > _SHORT else None
+        boundary = 0  # where the next one ends, once it is known
         base, part, prose, add = self._base, self._part, _PROSE, found.append
         while at < size:
             if self._fence:
@@ -156,9 +161,12 @@ class Splitter:
                     self._paragraph += 1
                     at += 1
                     continue
-                if marks.start < at:
+                if marks is not None:
                     marks.seek(at)
-                if marks.end >= newline and (line := folded[at:newline].rstrip()):
+                    boundary = marks.end
+                elif boundary <= at:
+                    boundary = first_end(text, at)
+                if boundary >= newline and (line := folded[at:newline].rstrip()):
                     # It is one sentence, as most lines of most texts are, unless it begins something else.
                     raw = line.lstrip(" \t")
                     if raw[0] in plain and "  " not in raw and "\t" not in raw:
@@ -187,7 +195,7 @@ class Splitter:
             if self._line is _QUOTE:
                 at = end
             else:
-                at = self._sentences(text, folded, marks, at, end, event, found, whole=whole)
+                at = self._sentences(text, folded, marks or Marks(text), at, end, event, found, whole=whole)
             if not whole:
                 break
             self._line = None
