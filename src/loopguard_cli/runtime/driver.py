@@ -141,7 +141,7 @@ class Run:
             self._adapter.opening = plan.goals.goals.opening(plan.clock.now())
         launch = self._adapter.launch(plan.environ, self._invite())
         self._notices.screen = launch.form is Form.SCREEN
-        if launch.form in (Form.ONE_SHOT, Form.SERVER) and launch.streams is not Streams.TERMINAL:
+        if launch.form in (Form.ONE_SHOT, Form.SERVER) and launch.whole_lines:
             self._notices.line = plan.status_line
             self._signals.leave = self._notices.hide if plan.status_line else None
         return launch

@@ -178,7 +178,7 @@ def _has_screen(can: Capabilities) -> bool:
 
 def _status_line(settings: TerminalSettings, environ: Mapping[str, str]) -> StatusLine | None:
     fd = 2
-    if not settings.status_line or not statusline.possible(fd, environ):
+    if not settings.status_line or not statusline.possible(fd, environ, output=1):
         return None
     return StatusLine(fd, plain=bool(environ.get("NO_COLOR")))
 

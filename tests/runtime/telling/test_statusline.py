@@ -6,10 +6,13 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
+import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyte
@@ -18,6 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.pty.terminal import Terminal
 
+from loopguard_cli.agents import choose
+from loopguard_cli.agents.base import BridgeAddress, Setup
 from loopguard_cli.runtime.telling.statusline import MIN_ROWS, StatusLine, possible
 from loopguard_cli.testing.agent import sandbox
 from loopguard_cli.testing.model import ScriptedModel
@@ -61,7 +66,16 @@ class Window:
             self._stream.feed(os.read(self._master, 65536))
         return [line.rstrip() for line in self.screen.display]
 
+    def wait_for(self, wanted: Callable[[list[str]], bool]) -> list[str]:
+        """For what another process draws."""
+        until = time.monotonic() + 30
+        while not wanted(lines := self.look()):
+            assert time.monotonic() < until, lines
+            select.select([self._master], [], [], 1.0)
+        return lines
+
     def close(self) -> None:
+        self.line.hide()
         os.close(self._master)
         os.close(self.fd)
 
@@ -134,11 +148,103 @@ def test_it_is_cut_to_the_width(window: Window) -> None:
     assert window.show("x" * 500)[-1] == "x" * (COLUMNS - 1)
 
 
+def test_wide_characters_count_twice(window: Window) -> None:
+    # pyte keeps an empty cell behind a wide character, and shows it as nothing.
+    assert window.show("호" * 500)[-1] == "호" * ((COLUMNS - 1) // 2)
+
+
 def test_a_halted_terminal_halts_nobody(window: Window) -> None:
     termios.tcflow(window.fd, termios.TCOOFF)
     window.line.show("calls")  # would block
     termios.tcflow(window.fd, termios.TCOON)
     assert window.show("calls")[-1] == "calls"
+
+
+def test_what_a_halted_terminal_does_not_take_is_given_back_later(window: Window) -> None:
+    window.write("text\n")
+    window.show("calls")
+    termios.tcflow(window.fd, termios.TCOOFF)
+    window.line.hide()  # would block
+    assert window.look()[-1] == "calls"
+    termios.tcflow(window.fd, termios.TCOON)
+    assert window.wait_for(lambda lines: lines[-1] == "") == ["text", *[""] * (ROWS - 1)]
+    assert window.screen.margins is None
+
+
+def test_it_has_no_colours_of_the_agents(window: Window) -> None:
+    window.write("text\n\x1b[41m")
+    window.show("calls")
+    rows = window.screen.buffer
+    assert {cell.bg for cell in rows[ROWS - 1].values()} == {"default"}
+    window.hide()
+    assert all(cell.bg == "default" for row in rows.values() for cell in row.values())
+    window.resize(ROWS + 2, COLUMNS)
+    window.show("calls")
+    window.resize(ROWS + 4, COLUMNS)
+    window.hide()
+    assert all(cell.bg == "default" for row in rows.values() for cell in row.values())
+    # The agent goes on in its own.
+    window.write("red")
+    assert rows[1][0].bg == "red"
+
+
+def test_a_region_of_the_agents_own_does_not_make_rows_of_ours_scroll(window: Window) -> None:
+    window.show("calls")
+    window.write("\x1b7\x1b[r\x1b8")
+    for count in range(3 * ROWS):
+        window.write(f"{count}\n")
+        shown = window.show("calls")
+        assert shown.count("calls") == 1
+        assert shown[-1] == "calls"
+    assert "calls" not in window.hide()
+
+
+def test_of_two_runs_one_has_it(window: Window) -> None:
+    other = StatusLine(window.fd, plain=True)
+    other._foreground = lambda: True  # type: ignore[method-assign]
+    window.show("first")
+    other.show("second")
+    assert window.look()[-1] == "first"
+    window.hide()
+    other.show("second")
+    assert window.show("first")[-1] == "second"
+    other.hide()
+    assert window.look() == [""] * ROWS
+    assert window.screen.margins is None
+
+
+KILLED = """
+import os, signal
+from loopguard_cli.runtime.telling.statusline import StatusLine
+line = StatusLine(0, plain=True)
+line._foreground = lambda: True
+line.show("calls")
+os.kill({}, signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("whom", ["os.getpid()", "-os.getpgrp()"], ids=["process", "group"])
+def test_a_run_that_is_killed_outright_gives_it_back(whom: str, window: Window) -> None:
+    window.write("first\nsecond")
+    argv = [sys.executable, "-c", KILLED.format(whom)]
+    code = subprocess.run(argv, stdin=window.fd, check=False, start_new_session=True).returncode
+    assert code == -signal.SIGKILL
+    # The agent may still run, and is in the middle of a line.
+    assert window.wait_for(lambda lines: lines[-1] == "") == ["first", "second", *[""] * (ROWS - 2)]
+    assert window.screen.margins is None
+    window.write(", goes on")
+    assert window.look()[1] == "second, goes on"
+
+
+def test_without_what_would_give_it_back_it_is_taken_anew(window: Window) -> None:
+    window.show("calls")
+    heir = window.line._heir
+    assert heir is not None
+    heir._process.kill()
+    heir._process.wait()
+    window.show("calls")
+    assert window.line._heir is not heir
+    assert window.look()[-1] == "calls"
 
 
 def test_another_job_keeps_its_terminal(window: Window) -> None:
@@ -154,6 +260,16 @@ def test_only_where_a_person_looks(window: Window, tmp_path: Path) -> None:
     assert not possible(window.fd, {})
     with (tmp_path / "log").open("w") as log:
         assert not possible(log.fileno(), usual)
+        assert possible(window.fd, usual, output=log.fileno())
+    # Whatever reads it may have the terminal for itself.
+    reading, writing = os.pipe()
+    assert not possible(window.fd, usual, output=writing)
+    os.close(reading)
+    os.close(writing)
+    attributes = termios.tcgetattr(window.fd)
+    attributes[4] = attributes[5] = termios.B1200
+    termios.tcsetattr(window.fd, termios.TCSANOW, attributes)
+    assert not possible(window.fd, usual)
 
 
 def _last(text: str) -> str:
@@ -194,3 +310,21 @@ def test_a_run(option: list[str], tmp_path: Path) -> None:
             shell.send("exit\r")
             assert shell.wait() == 0
             assert shell.changed_modes == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "lines"),
+    [
+        ("opencode run fix", True),
+        ("opencode serve", True),
+        ("opencode github install", False),
+        ("opencode acp", False),
+        ("pi -p fix", True),
+        ("codex exec fix", True),
+        ("claude -p fix", True),
+        ("gemini -p fix", False),
+    ],
+)
+def test_only_below_whole_lines(argv: str, lines: bool) -> None:
+    setup = Setup(argv=tuple(argv.split()), interactive=True)
+    assert choose(setup).launch({}, BridgeAddress(token="word", folder="/f", unix="/s")).whole_lines is lines

@@ -122,6 +122,9 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A first sign of life is expected (`AgentConnected`); without one the person is told."""
     lazy: bool = False
     """A server that loads what is ours with its first client: it may be silent until somebody comes."""
+    whole_lines: bool = False
+    """What it writes to a terminal, without a screen, are whole lines, so one of ours can be kept below them.
+    Text that streams in pieces would lose characters where a row is full."""
     quiet: bool = False
     """Driven: standard error is kept back, and its end shown only if the agent fails."""
     remarks: tuple[str, ...] = ()

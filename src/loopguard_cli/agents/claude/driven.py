@@ -116,7 +116,13 @@ class Driven(Steered[Turns], Audited):
 
     def launch(self, _environ: Mapping[str, str], _address: BridgeAddress) -> LaunchPlan:
         argv = (*self._invocation.program, *_ARGUMENTS, *self._invocation.kept)
-        return LaunchPlan(argv=argv, form=Form.ONE_SHOT, streams=Streams.PIPED, input_seconds=STDIN_SECONDS)
+        return LaunchPlan(
+            argv=argv,
+            form=Form.ONE_SHOT,
+            streams=Streams.PIPED,
+            input_seconds=STDIN_SECONDS,
+            whole_lines=True,
+        )
 
     # --- the conversation --------------------------------------------------------------------
 

@@ -86,6 +86,7 @@ class Exec(Server):
             form=Form.ONE_SHOT,
             streams=Streams.PIPED,
             quiet=True,
+            whole_lines=True,
             # A prompt on the command line and a terminal: there is nothing to be read.
             input_seconds=0 if options.prompt and self._setup.keyboard else None,
         )

@@ -61,6 +61,9 @@ _PLAIN = {
 _LAZY = {"serve", "web"}
 """Load their plugins with the first request of a client."""
 
+_LINES = {"run", "serve"}
+"""Write whole lines and ask nothing."""
+
 _INFORMS = {"-h", "--help", "-v", "--version"}
 
 
@@ -125,6 +128,7 @@ def first(
         environment=_environment(environ, boot),
         stdin=stdin,
         lazy=invocation.command in _LAZY,
+        whole_lines=invocation.command in _LINES,
     )
 
 
@@ -146,6 +150,7 @@ def again(
         form=invocation.form,
         environment=_environment(environ, boot),
         stdin=prompt.text.encode(),
+        whole_lines=True,
     )
 
 

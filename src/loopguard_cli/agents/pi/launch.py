@@ -86,6 +86,7 @@ def first(invocation: Invocation, boot: dict[str, Any], opening: str = "") -> La
         argv=(*program, "-e", bridge_path(), *options, *said),
         form=invocation.form,
         environment={BRIDGE: json.dumps(boot)},
+        whole_lines=True,
     )
 
 

@@ -78,6 +78,7 @@ class Qwen(driven.Driven):
             form=Form.ONE_SHOT,
             streams=Streams.PIPED,
             input_seconds=driven.STDIN_SECONDS,
+            whole_lines=True,
         )
         if hooks.taken(environ):
             self.capabilities = UNGATED
