@@ -1,11 +1,13 @@
 """What the person is told while and after the agent runs.
 
 While the agent owns the screen nothing of ours is written to it: notices go out as toasts, and what
-no toast could carry is said once the terminal is ours again.
+no toast could carry is said once the terminal is ours again. A terminal that is halted (^S), or a pipe
+that nobody reads, gets its lines once it takes them: waiting for it would keep the agent's calls waiting.
 """
 
 from __future__ import annotations
 
+import select
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -23,7 +25,7 @@ QUIET_SECONDS = 5.0
 SHOW_SECONDS = 1.0
 """Between two updates of it."""
 KEPT = 20
-"""Notices kept for the end of a run with a screen."""
+"""Notices kept for the end of a run with a screen, or until what is halted goes on."""
 
 
 class Notices:
@@ -42,6 +44,7 @@ class Notices:
 
     def show(self, seconds: float) -> None:
         """How a run stands that has lasted ``seconds``; called again and again."""
+        self._say_kept()
         if self.line is not None and seconds >= QUIET_SECONDS:
             self.line.show(f"loopguard: {self._summary()}, {duration(seconds)}")
 
@@ -52,10 +55,12 @@ class Notices:
 
     def say(self, text: str) -> None:
         """One line, at once, or at the end where the agent owns the screen."""
-        if self.screen:
-            self._kept.append(text)
-        else:
-            self.write(text)
+        self._kept.append(text)
+        self._say_kept()
+
+    def _say_kept(self) -> None:
+        while self._kept and not self.screen and _taken():
+            self.write(self._kept.popleft())
 
     def remark(self, text: str) -> None:
         """One line as the agent starts: at once, and again at the end if its screen has covered it."""
@@ -96,6 +101,14 @@ class Notices:
         return self.wording.summary(
             calls=self.calls, blocked=self.blocked, aborts=self.aborts, continuations=self.continuations
         )
+
+
+def _taken() -> bool:
+    """Standard error would not keep us waiting, as far as can be known."""
+    try:
+        return bool(select.select([], [sys.stderr], [], 0)[1])
+    except (OSError, ValueError):
+        return True
 
 
 def write(text: str) -> None:
