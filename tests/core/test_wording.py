@@ -68,3 +68,12 @@ def test_an_unknown_rule_or_fact_still_makes_a_sentence() -> None:
     other = Finding(rule="third-party", proposes=Action.WARN, identity="x", count=4, events=())
     assert Wording(Locale.EN).explain(other) == "4 repetitions."
     assert "?" in Wording(Locale.EN).explain(finding())
+
+
+def test_what_is_counted_once_is_one() -> None:
+    wording = Wording(Locale.EN)
+    assert "1 continuation;" in wording.exhausted(1)
+    assert "2 continuations;" in wording.exhausted(2)
+    assert wording.unparsed(1, "x").startswith("1 message of")
+    assert wording.unparsed(1000, "x").startswith("1 000 messages of")
+    assert "1 000개" in Wording(Locale.KO).unparsed(1000, "x")

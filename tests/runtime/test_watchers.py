@@ -23,7 +23,7 @@ ONE_SHOT = LaunchPlan(argv=("agent",), form=Form.ONE_SHOT, bridged=False)
 class Desk:
     """A run in which nothing happens but what a test lets happen."""
 
-    def __init__(self, *, hello_seconds: float = 60.0) -> None:
+    def __init__(self, *, hello_seconds: float = 60.0, late_seconds: float = 60.0) -> None:
         self.posted: list[Any] = []
         self.said: list[str] = []
         self.ended = asyncio.Event()
@@ -48,6 +48,7 @@ class Desk:
             channels=cast("Any", None),
             notices=cast("Any", SimpleNamespace(say=self.said.append, wording=Wording(Locale.EN))),
             hello_seconds=hello_seconds,
+            late_seconds=late_seconds,
         )
 
     async def _end(self, _: float) -> None:
@@ -95,17 +96,37 @@ def test_a_program_that_prints_no_events_is_not_said_to_be_guarded() -> None:
 
 def test_no_hello_in_time_is_said_aloud_and_a_late_one_too() -> None:
     async def test() -> None:
-        desk = Desk(hello_seconds=0)
+        desk = Desk(hello_seconds=0, late_seconds=0)
         desk.watchers.watch(desk.process, BRIDGED)
         await settled()
         assert [type(event) for event in desk.posted] == [AgentDisconnected]
-        assert len(desk.said) == 1
-        assert "UNGUARDED" in desk.said[0]
+        assert len(desk.said) == 2
+        assert "UNGUARDED" in desk.said[1]
         assert not desk.watchers.guarded
         desk.watchers.connected.set()
         await settled()
-        assert "guarded now" in desk.said[1]
+        assert "after all" in desk.said[2]
         assert desk.watchers.guarded
+        await desk.watchers.dismissed()
+
+    played(test)
+
+
+def test_an_agent_that_is_slow_is_waited_for_without_an_alarm() -> None:
+    async def test() -> None:
+        desk = Desk(hello_seconds=0)
+        desk.watchers.watch(desk.process, BRIDGED)
+        await settled()
+        assert desk.posted == []
+        assert len(desk.said) == 1
+        assert "until it has, it is not guarded" in desk.said[0]
+        assert "UNGUARDED" not in desk.said[0]
+        assert not desk.watchers.guarded
+        desk.watchers.connected.set()
+        await settled()
+        assert desk.said[1].endswith("has connected and is guarded now")
+        assert desk.watchers.guarded
+        assert desk.posted == []
         await desk.watchers.dismissed()
 
     played(test)

@@ -24,7 +24,7 @@ from loopguard_cli.runtime.telling.outside import Outside
 from loopguard_cli.runtime.telling.statusline import StatusLine
 
 HELLO_SECONDS = 10.0
-"""Without a hello by then the agent counts as unguarded. OpenCode needs 1 to 7 s."""
+"""Without a hello by then the person is told to wait. OpenCode needs 1 to 7 s, and more on a busy machine."""
 
 
 class Chore(NamedTuple):

@@ -17,6 +17,9 @@ from loopguard_cli.runtime.telling.notices import Notices
 EXIT_SECONDS = 10.0
 """For an agent to exit by itself once it has nothing more to do."""
 
+LATE_SECONDS = 20.0
+"""Without a hello for so much longer the agent is not slow any more: it runs unguarded."""
+
 DISMISSED_SECONDS = 2.0
 """For a driven agent to exit once its input has ended; some never do."""
 
@@ -36,6 +39,7 @@ class Watchers:
         channels: Channels,
         notices: Notices,
         hello_seconds: float,
+        late_seconds: float = LATE_SECONDS,
     ) -> None:
         self._adapter = adapter
         self._supervisor = supervisor
@@ -43,6 +47,7 @@ class Watchers:
         self._channels = channels
         self._notices = notices
         self._hello_seconds = hello_seconds
+        self._late_seconds = late_seconds
         self._tasks: list[asyncio.Task[None]] = []
         self.connected = asyncio.Event()
         """The present agent process has given a sign of life to its adapter."""
@@ -91,15 +96,33 @@ class Watchers:
                 self._notices.say(wording.connected(self._adapter.name))
                 self.guarded = True
                 return
-            reason = f"no hello within {self._hello_seconds:g} s"
-            self._supervisor.post([AgentDisconnected(reason=reason)])
             if launch.streams is Streams.TAPPED:
                 self._notices.say(wording.mute(self._hello_seconds))
+                self._lost(self._hello_seconds)
+                late = True
             else:
-                self._notices.say(wording.silent(self._adapter.name, reason))
+                late = await self._expect_late_hello()
             await self.connected.wait()
-            self._notices.say(wording.spoke_late(self._adapter.name))
+            said = wording.spoke_late if late else wording.connected
+            self._notices.say(said(self._adapter.name))
         self.guarded = True
+
+    async def _expect_late_hello(self) -> bool:
+        """On a busy machine many an agent needs longer. True: it has not come."""
+        wording, name = self._notices.wording, self._adapter.name
+        self._notices.say(wording.awaited(name, self._hello_seconds))
+        try:
+            await asyncio.wait_for(self.connected.wait(), self._late_seconds)
+        except TimeoutError:
+            self._notices.say(wording.silent(name, self._lost(self._hello_seconds + self._late_seconds)))
+            return True
+        return False
+
+    def _lost(self, seconds: float) -> str:
+        """The agent counts as unguarded; returns the reason."""
+        reason = f"no hello within {seconds:g} s"
+        self._supervisor.post([AgentDisconnected(reason=reason)])
+        return reason
 
     async def _hurry(self, process: Process) -> None:
         """A one-shot agent that should be done, because its continuation waits, must not hang."""

@@ -47,10 +47,13 @@ def test_hooks_that_are_switched_off_are_noticed(world: ClaudeWorld) -> None:
     assert "was not guarded" in started.err
 
 
-def test_a_session_that_nobody_reports_is_said_to_be_unguarded_within_ten_seconds(world: ClaudeWorld) -> None:
+def test_a_session_that_nobody_reports_is_said_not_to_be_guarded_within_ten_seconds(
+    world: ClaudeWorld,
+) -> None:
     world.configure(disableAllHooks=True)
     started = world.host()
-    started.wait_for("UNGUARDED", timeout=10 + BUSY_SECONDS)
+    started.wait_for("until it has, it is not guarded", timeout=10 + BUSY_SECONDS)
+    started.wait_for("UNGUARDED", timeout=20 + BUSY_SECONDS)
     started.hang_up()
     started.wait()
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from loopguard_cli.core.findings import Finding
+from loopguard_cli.core.measures import number
 from loopguard_cli.core.settings import Locale
 from loopguard_cli.core.wording import english, korean
 from loopguard_cli.core.wording.hanging import HANGING
@@ -96,7 +97,7 @@ class Wording:
         return self._text("RECOVERY_FAILED").format(why)
 
     def exhausted(self, used: int) -> str:
-        return self._text("EXHAUSTED").format(used)
+        return self._text("EXHAUSTED").format(self._counted(used, "continuation"))
 
     def capped(self, what: str, limit: float) -> str:
         names: dict[str, str] = self._texts.CAPS
@@ -152,6 +153,10 @@ class Wording:
     def reloaded(self, file: str) -> str:
         return self._text("RELOADED").format(file)
 
+    def awaited(self, agent: str, seconds: float) -> str:
+        """The agent has started and may be slow: it has said nothing for ``seconds``."""
+        return self._text("AWAITED").format(agent, seconds)
+
     def silent(self, agent: str, reason: str) -> str:
         """The agent has started and is not reached."""
         return self._text("SILENT").format(agent, reason)
@@ -172,18 +177,17 @@ class Wording:
 
     def summary(self, *, calls: int, blocked: int, aborts: int, continuations: int) -> str:
         """What happened in a run, in one line."""
-        names: dict[str, str] = self._texts.COUNTED
-
-        def counted(name: str, count: int) -> str:
-            return names[name if count == 1 else f"{name}s"].format(count)
-
         parts = (
-            counted("call", calls),
+            self._counted(calls, "call"),
             blocked,
-            counted("turn", aborts),
-            counted("continuation", continuations),
+            self._counted(aborts, "turn"),
+            self._counted(continuations, "continuation"),
         )
         return self._text("SUMMARY").format(*parts)
+
+    def _counted(self, count: int, name: str) -> str:
+        names: dict[str, str] = self._texts.COUNTED
+        return names[name if count == 1 else f"{name}s"].format(number(count))
 
     def hung(self, waits: str, minutes: float) -> str:
         """``waits``: for what it may be waiting (`core.watchdog`)."""
@@ -206,7 +210,7 @@ class Wording:
         return notices[topic]
 
     def unparsed(self, count: int, native: str) -> str:
-        return self._text("UNPARSED").format(count, native)
+        return self._text("UNPARSED").format(self._counted(count, "message"), native)
 
 
 def explain(finding: Finding, locale: Locale) -> str:

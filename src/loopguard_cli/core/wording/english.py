@@ -69,9 +69,7 @@ OUTCOMES: dict[str, str] = {
     "stopped": "Stopped",
 }
 
-EXHAUSTED = (
-    "The agent looped again after {} automatic continuation(s); it was stopped. Send it a message to go on."
-)
+EXHAUSTED = "The agent looped again after {}; it was stopped. Send it a message to go on."
 RECOVERY_FAILED = (
     "Could not continue after the loop ({}). The agent was left as it is; send it a message to go on."
 )
@@ -83,7 +81,9 @@ CAPS: dict[str, str] = {
     "minutes": "minutes",
 }
 CAPPED = "Stopped: this run reached its limit of {1} {0}."
-LEAKED = "A call of {} was refused but the agent ran it anyway: the answer came too late or cannot block here."
+LEAKED = (
+    "A call of {} was refused but the agent ran it anyway: the answer came too late or cannot block here."
+)
 FAULTED = "A part of loopguard failed and was switched off ({}). The agent goes on without it."
 STATUS = "Guard {}, preset {}: {} tool calls, {} blocked, {} turns cut off."
 CALL_BLOCKED = "blocked"
@@ -102,6 +102,7 @@ LOOSENS = (
     "'loopguard config apply' in another terminal."
 )
 RELOADED = "{} has changed and is in force."
+AWAITED = "{} has not connected after {:g} s; until it has, it is not guarded"
 SILENT = "{} runs UNGUARDED: nothing of ours inside it has answered ({})"
 FAILS_OPEN = "guard.fail_closed has no effect here: {} runs calls that nobody answers"
 LAZY = "{} is not guarded yet: it loads the guard with its first client, and that will be said here"
@@ -115,8 +116,12 @@ COUNTED: dict[str, str] = {
     "turns": "{} turns",
     "continuation": "{} continuation",
     "continuations": "{} continuations",
+    "message": "{} message",
+    "messages": "{} messages",
 }
-UNPARSED = "{} message(s) of the agent were not understood (first: {}). This version may be newer than loopguard knows."
+UNPARSED = (
+    "{} of the agent could not be understood (first: {}). This version may be newer than loopguard knows."
+)
 NOTICES: dict[str, str] = {
     "loop.stopped": "Agent stopped: it was looping",
     "goal.achieved": "Goal achieved",

@@ -62,7 +62,7 @@ OUTCOMES: dict[str, str] = {
     "stopped": "중지됨",
 }
 
-EXHAUSTED = "자동 재개 {}회 후에도 다시 반복되어 에이전트를 중지했습니다. 계속하려면 메시지를 보내십시오."
+EXHAUSTED = "자동 {} 후에도 다시 반복되어 에이전트를 중지했습니다. 계속하려면 메시지를 보내십시오."
 RECOVERY_FAILED = (
     "반복 이후 재개하지 못했습니다({}). 에이전트는 그대로 두었습니다. 계속하려면 메시지를 보내십시오."
 )
@@ -93,6 +93,7 @@ LOOSENS = (
     "'loopguard config apply'를 실행하십시오."
 )
 RELOADED = "{} 파일이 바뀌어 적용되었습니다."
+AWAITED = "{}이(가) {:g}초가 지나도 아직 연결되지 않았습니다. 연결될 때까지는 보호되지 않습니다"
 SILENT = "{}이(가) 보호 없이 실행됩니다: 그 안에서 아무 응답이 없습니다({})"
 FAILS_OPEN = "guard.fail_closed는 여기서 효과가 없습니다: {}은(는) 응답 없는 호출을 실행합니다"
 LAZY = "{}은(는) 아직 보호되지 않습니다. 첫 클라이언트가 접속할 때 보호 장치를 불러오며 그때 여기에 알립니다"
@@ -106,10 +107,10 @@ COUNTED: dict[str, str] = {
     "turns": "턴 {}회",
     "continuation": "재개 {}회",
     "continuations": "재개 {}회",
+    "message": "메시지 {}개",
+    "messages": "메시지 {}개",
 }
-UNPARSED = (
-    "에이전트 메시지 {}개를 이해하지 못했습니다(처음: {}). loopguard가 아는 것보다 새 버전일 수 있습니다."
-)
+UNPARSED = "에이전트의 {}를 이해하지 못했습니다(처음: {}). loopguard가 아는 것보다 새 버전일 수 있습니다."
 NOTICES: dict[str, str] = {
     "loop.stopped": "에이전트 중지됨: 반복이 계속되었습니다",
     "goal.achieved": "목표 달성",
