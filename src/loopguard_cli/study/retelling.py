@@ -30,6 +30,7 @@ from loopguard_cli.core.events import (
     UserSpoke,
 )
 from loopguard_cli.core.ids import NO_SESSION, SessionId
+from loopguard_cli.core.measures import number
 from loopguard_cli.core.session import Usage
 from loopguard_cli.detect.keys import call_key
 from loopguard_cli.goal.prompts import continues_goal
@@ -90,8 +91,8 @@ class Retelling:
         self._texts.clear()
         report.redacted = self._content.blanked if self._content else 0
         report.turns.sort(key=lambda turn: turn.time)
-        for number, turn in enumerate(report.turns, 1):
-            turn.number = number
+        for place, turn in enumerate(report.turns, 1):
+            turn.number = place
         return report
 
     # --- events ------------------------------------------------------------------------------
@@ -193,7 +194,7 @@ class Retelling:
     def _close_text(self, item: Item, pieces: list[str]) -> None:
         text = "".join(pieces)
         what = "thought" if item.kind is Kind.REASONING else "wrote"
-        item.title = f"{what} {len(text):,} characters"
+        item.title = f"{what} {number(len(text))} characters"
         item.content = self._pieces(("text", text))
 
     def _used(self, time: float, event: UsageReported) -> None:
@@ -283,7 +284,9 @@ class Retelling:
             return ""
         shown = self._content.redact(text[: MAX_CONTENT + _MARGIN])[:MAX_CONTENT]
         return (
-            shown if len(text) <= MAX_CONTENT else f"{shown}\n[{len(text) - MAX_CONTENT:,} more characters]"
+            shown
+            if len(text) <= MAX_CONTENT
+            else f"{shown}\n[{number(len(text) - MAX_CONTENT)} more characters]"
         )
 
     def _pieces(self, *pieces: tuple[str, str]) -> tuple[tuple[str, str], ...]:

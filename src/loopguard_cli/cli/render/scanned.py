@@ -12,7 +12,7 @@ import msgspec
 from loopguard_cli import history
 from loopguard_cli.cli.render.page import Block, Cell, Line, Table, Tone, line
 from loopguard_cli.cli.render.texts import iso, tilde
-from loopguard_cli.core.measures import duration
+from loopguard_cli.core.measures import duration, number
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.study.scan import Place, Sum, Totals
 
@@ -103,14 +103,14 @@ def _nothing(asked: Asked, home: str) -> str:
 
 def _read(totals: Totals) -> Line:
     agents = ", ".join(
-        f"{NAMES.get(name, name)} {share.conversations:,}"
+        f"{NAMES.get(name, name)} {number(share.conversations)}"
         for name, share in sorted(totals.agents.items(), key=lambda item: -item[1].conversations)
     )
     days = [time.strftime("%Y-%m-%d", time.localtime(at)) for at in (totals.started, totals.ended)]
     span = days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
     return line(
         f"{_count(totals.conversations, 'session')} ({agents}) with {_count(totals.calls, 'tool call')} and "
-        f"{totals.tokens:,} tokens, {span}."
+        f"{number(totals.tokens)} tokens, {span}."
     )
 
 
@@ -134,12 +134,12 @@ def _rules(totals: Totals) -> Table:
     rows = [
         [
             Cell(rule),
-            Cell(f"{one.loops:,}"),
-            Cell(f"{one.calls:,}"),
-            Cell(f"{one.tokens:,}"),
+            Cell(number(one.loops)),
+            Cell(number(one.calls)),
+            Cell(number(one.tokens)),
             *([Cell(_dollars(one.cost))] if totals.has_cost else []),
             Cell(duration(one.seconds)),
-            Cell(f"{one.suspects:,}" if one.suspects else "", Tone.WARN),
+            Cell(number(one.suspects) if one.suspects else "", Tone.WARN),
         ]
         for rule, one in sorted(totals.rules.items(), key=lambda item: -item[1].tokens)
     ]
@@ -198,7 +198,7 @@ def _unread(totals: Totals, home: str) -> Iterator[Line]:
 def _sum(one: Sum, has_cost: bool) -> str:
     parts = [_count(one.calls, "call")]
     if one.tokens:
-        parts.append(f"{one.tokens:,} tokens")
+        parts.append(f"{number(one.tokens)} tokens")
     if has_cost and one.cost:
         parts.append(_dollars(one.cost))
     return ", ".join([*parts, duration(one.seconds)])
@@ -210,8 +210,8 @@ def _dollars(cost: float) -> str:
     return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
 
 
-def _count(number: int, what: str) -> str:
-    if number == 1:
+def _count(count: int, what: str) -> str:
+    if count == 1:
         return f"1 {what}"
     plural = what.replace("record", "records", 1) if what.startswith("record ") else f"{what}s"
-    return f"{number:,} {plural}"
+    return f"{number(count)} {plural}"
