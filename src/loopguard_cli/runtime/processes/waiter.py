@@ -40,6 +40,8 @@ class Waiter:
         self._alone = False
         """The supervisor was killed; the child is the agent."""
         self._stopped = False
+        self._passed = (0, -INSIST_SECONDS)
+        """What is to end the run and was passed on last, and when."""
         self._others: dict[int, int] = {}
         """Wait statuses of what else came to us: the agent may have ended right after its supervisor."""
         self._sterner: list[tuple[float, int]] = []
@@ -53,6 +55,8 @@ class Waiter:
             while (status := self._look()) is not None:
                 if self._alone or not os.WIFSIGNALED(status) or not self._inherit():
                     return self._over(status)
+                if self._passed[1] > time.monotonic() - INSIST_SECONDS:
+                    self._take(self._passed[0], typed=False)  # it was dying, and has not heeded that
             self._take(number, typed=typed)
 
     def _over(self, status: int) -> int:
@@ -106,6 +110,7 @@ class Waiter:
             self._sterner = [(now + times * INSIST_SECONDS, stage) for times, stage in stages]
         elif number in PASSED_ON and not (typed and number in TYPED):
             self._send(number)
+            self._passed = (number, time.monotonic()) if number in ENDING else self._passed
         if self._sterner and self._sterner[0][0] <= time.monotonic():
             self._send(self._sterner.pop(0)[1])
 
