@@ -327,8 +327,8 @@ def section(done: Mapping[str, Outcome]) -> str:
         HEADING,
         "",
         "`python -m tests.reliability.real` does the same with the real agents, installed from npm and",
-        f"answered by a scripted model, each on a terminal: {len(done)} trials, one each at start, in",
-        "stream, in tool and in continuation. The exit status is held to 128 + the signal where it is ours",
+        f"answered by a scripted model, each on a terminal: {len(done)} trials of {len([*trials()])} so far,",
+        f"{_by_phase(done)}. The exit status is held to 128 + the signal where it is ours",
         "to decide: for SIGKILL, and for what ends loopguard while it drives the agent. An agent of the",
         "person's own that handles a signal has a status of its own.",
         "",
@@ -342,6 +342,10 @@ def section(done: Mapping[str, Outcome]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _by_phase(done: Mapping[str, Outcome]) -> str:
+    return ", ".join(f"{sum(f': {phase}, ' in name for name in done)} in {phase}" for phase in PHASES)
 
 
 def _bad(outcome: Outcome) -> list[str]:
