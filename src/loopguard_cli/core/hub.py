@@ -109,7 +109,8 @@ class Hub:
     def receive(self, event: Event, now: float) -> list[Effect]:
         """Take one event in; returns what is to be done, in order."""
         self._seq += 1
-        self.caps.start(now)
+        if self._seq == 0:
+            self.caps.start(now)
         if isinstance(event, TextDelta):
             effects: list[Effect] = []
             if not self._held.at(event):
@@ -154,8 +155,10 @@ class Hub:
             effects += self._safely("detectors", guard, guard.read, event, seq, now)
             if guard.context_stale:
                 effects.append(guard.context())
-        effects += self._watch(event, now)
-        effects += self._follow(guard, event, now)
+        if self.watchdog is not None:
+            effects += self._watch(event, now)
+        if self.goals is not None:
+            effects += self._follow(guard, event, now)
         return effects
 
     def _release(self) -> list[Effect]:
