@@ -132,7 +132,9 @@ def test_nothing_found_is_allowed() -> None:
 @pytest.mark.parametrize("preset", list(Preset))
 def test_observe_reports_and_never_stops_anything(preset: Preset) -> None:
     policy = Policy(GuardSettings(mode=Mode.OBSERVE, preset=preset), ABLE)
-    assert {judged(policy, finding(Action.BLOCK)) for _ in range(9)} == {Action.WARN}
+    actions = [judged(policy, finding(Action.BLOCK, count=count)) for count in range(3, 13)]
+    assert [count for count, action in enumerate(actions, 3) if action is Action.WARN] == [3, 6, 12]
+    assert set(actions) == {Action.WARN, Action.NOTE}
     assert judged(policy, finding(Action.ABORT, "b"), at_gate=False) is Action.WARN
 
 
@@ -167,7 +169,7 @@ def test_new_settings_hold_from_the_next_judgement_on_and_forget_nothing() -> No
     policy = Policy(GuardSettings(), ABLE)
     judged(policy, finding(Action.NUDGE))
     policy.reconfigure(GuardSettings(mode=Mode.OBSERVE))
-    assert judged(policy, finding(Action.NUDGE)) is Action.WARN
+    assert judged(policy, finding(Action.NUDGE, count=6)) is Action.WARN
     policy.reconfigure(GuardSettings())
     assert judged(policy, finding(Action.NUDGE)) >= Action.BLOCK
 

@@ -112,6 +112,9 @@ class Policy:
         if action is _NUDGE and (lowered or balanced):
             action = self._once(finding)
         if settings.mode is _OBSERVE:
+            if action > _NUDGE:
+                # Nothing ends the loop, so it would be told at each call.
+                action = self._once(finding)
             return Verdict(action=min(action, _WARN), finding=finding, escalated=escalated)
         action, degraded = self._within_reach(action, at_gate=at_gate)
         if degraded and action is Action.NUDGE:
