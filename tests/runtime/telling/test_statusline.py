@@ -188,15 +188,19 @@ def test_it_has_no_colours_of_the_agents(window: Window) -> None:
     assert rows[1][0].bg == "red"
 
 
-def test_a_region_of_the_agents_own_does_not_make_rows_of_ours_scroll(window: Window) -> None:
-    window.show("calls")
-    window.write("\x1b7\x1b[r\x1b8")
-    for count in range(3 * ROWS):
-        window.write(f"{count}\n")
-        shown = window.show("calls")
-        assert shown.count("calls") == 1
-        assert shown[-1] == "calls"
-    assert "calls" not in window.hide()
+def test_an_agent_that_sets_the_region_back_loses_nothing(window: Window) -> None:
+    written = [f"line {count}" for count in range(4 * ROWS)]
+    for line in written:
+        if line == f"line {3 * ROWS}":
+            window.write("\x1b7\x1b[r\x1b8")  # the rest of this line goes where ours is
+        window.write(f"{line}\n")
+        assert window.show("calls")[-1] == "calls"
+    shown = window.hide()
+    assert window.screen.margins is None
+    gone = ["".join(row[x].data for x in range(COLUMNS)).rstrip() for row in window.screen.history.top]
+    kept = [line for line in [*gone, *shown] if line]
+    assert [line for line in kept if line in written] == written
+    assert len(kept) <= len(written) + 1, "ours is left over once at most"
 
 
 def test_of_two_runs_one_has_it(window: Window) -> None:
