@@ -190,7 +190,7 @@ class Guard:
         # A refused call waits for its answer, which a slow disk must not delay.
         cuts = verdict.action > Action.BLOCK
         effects: list[Effect] = [Record(session=self.state.id, record=record, sync=cuts)]
-        if verdict.action is Action.NOTE:
+        if verdict.action is Action.NOTE or verdict.again:
             return effects
         outcome, level = _OUTCOMES[verdict.action]
         text = self._wording.told(finding, outcome)

@@ -45,6 +45,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Stronger than the rule proposed, because the same loop was met before."""
     degraded: str = ""
     """Why it is weaker or coarser than it should be (an English phrase), empty if it is not."""
+    again: bool = False
+    """The person was told of this loop, and it has not doubled since."""
 
 
 ALLOWED = Verdict(action=Action.ALLOW)
@@ -112,10 +114,9 @@ class Policy:
         if action is _NUDGE and (lowered or balanced):
             action = self._once(finding)
         if settings.mode is _OBSERVE:
-            if action > _NUDGE:
-                # Nothing ends the loop, so it would be told at each call.
-                action = self._once(finding)
-            return Verdict(action=min(action, _WARN), finding=finding, escalated=escalated)
+            # Nothing ends the loop, so it would be told at each call.
+            again = balanced and action > _NUDGE and self._once(finding) is not _NUDGE
+            return Verdict(action=min(action, _WARN), finding=finding, escalated=escalated, again=again)
         action, degraded = self._within_reach(action, at_gate=at_gate)
         if degraded and action is Action.NUDGE:
             action = self._once(finding)
