@@ -166,8 +166,8 @@ class BridgeServer:
 
     def deaf(self, *, deaf: bool) -> None:
         """A connected bridge does not answer, or answers again."""
-        reason = "its bridge does not answer, although it works"
-        self._post((AgentDisconnected(reason=reason) if deaf else AgentConnected(agent=self._adapter.name),))
+        lost = AgentDisconnected(reason="its bridge does not answer", bypassed=True)
+        self._post((lost if deaf else AgentConnected(agent=self._adapter.name),))
 
     def left(self, connection: _Connection, reason: str) -> None:
         self._strangers.discard(connection)

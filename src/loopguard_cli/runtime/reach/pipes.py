@@ -205,8 +205,8 @@ def _pulse(adapter: Driven | Relayed, pid: int, take: Take, post: Post) -> Pulse
     used = processor_time(pid)
 
     def tell(deaf: bool) -> None:
-        reason = "it says nothing and does not answer, although it works"
-        post((AgentDisconnected(reason=reason) if deaf else AgentConnected(agent=adapter.name),))
+        lost = AgentDisconnected(reason="it says nothing and does not answer", bypassed=True)
+        post((lost if deaf else AgentConnected(agent=adapter.name),))
 
     def worked() -> float | None:
         return used() if adapter.session and not adapter.waiting else None
