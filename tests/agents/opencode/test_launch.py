@@ -152,3 +152,20 @@ def test_the_last_words_of_an_auditor() -> None:
     ]
     assert launch.answer("\n".join(output)) == "Seen.\n[audit:approved]"
     assert launch.answer("") == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "form"),
+    [
+        ("-i", Form.SCREEN),
+        ("-ci", Form.SCREEN),
+        ("-ic", Form.SCREEN),
+        ("--interactive=true", Form.SCREEN),
+        ("-c", Form.ONE_SHOT),
+        ("-mmini/i", Form.ONE_SHOT),
+        ("-f -i", Form.ONE_SHOT),
+    ],
+)
+def test_a_run_with_a_screen(options: str, form: Form) -> None:
+    invocation = launch.parse(["opencode", "run", *options.split(), "fix"])
+    assert invocation.form is form

@@ -6,6 +6,7 @@ The person's command line stays as typed. Everything we add travels in the envir
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,9 @@ _LAZY = {"serve", "web"}
 
 _LINES = {"run", "serve"}
 """Write whole lines and ask nothing."""
+
+_SCREEN = re.compile("-[^-=fmpsu]*i")
+"""``-i``, alone or behind other letters that take no value (``-ci``)."""
 
 _INFORMS = {"-h", "--help", "-v", "--version"}
 
@@ -200,7 +204,7 @@ def _form(command: str, words: Sequence[str]) -> Form:
         return Form.PLAIN
     if command == "run" and "--attach" in words:
         return Form.REMOTE
-    if command == "run" and ("-i" in words or "--interactive" in words):
+    if command == "run" and any(word == "--interactive" or _SCREEN.match(word) for word in words):
         return Form.SCREEN
     return _FORMS.get(command, Form.SCREEN)
 
