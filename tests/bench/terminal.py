@@ -23,7 +23,8 @@ from tests.bench.section import Row, percentile
 TITLE = "A program on a terminal"
 
 SIZE = 100 << 20
-ROUNDS = 5
+ROUNDS = 11
+"""Two programs, a shell, a copy and a reader share the cores: one round is worth little."""
 KEYS = 400
 LOOPGUARD = (sys.executable, "-m", "loopguard_cli", "run", "--agent", "terminal", "--")
 LINE = "The quick brown fox jumps over the lazy dog and says so on every line."
