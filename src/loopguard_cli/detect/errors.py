@@ -90,6 +90,8 @@ class RoundError(Row):
         super().__init__(scene)
         self._steady = 0
         """How many of the latest agree but for volatile parts."""
+        self._identity = ("", "")
+        """The latest complaint, and its digest: of one row all are equal."""
 
     def ended(self, call: Call, now: float) -> Iterable[Finding]:
         if call.cancelled:
@@ -133,7 +135,7 @@ class RoundError(Row):
             call,
             row,
             now,
-            identity=digest(call.complaint().encode("utf-8", "surrogatepass")),
+            identity=self._identified(call.complaint()),
             limit=Action.STOP if hard else Action.NUDGE,
             gate=False,
             threshold=limit,
@@ -142,6 +144,11 @@ class RoundError(Row):
 
     def gauges(self, now: float) -> Iterable[Gauge]:
         yield from _gauge(self._row, self.scene.settings.error_threshold + NUDGE_EXTRA)
+
+    def _identified(self, complaint: str) -> str:
+        if complaint != self._identity[0]:
+            self._identity = complaint, digest(complaint.encode("utf-8", "surrogatepass"))
+        return self._identity[1]
 
 
 def _gauge(row: list[Call], limit: int) -> Iterable[Gauge]:

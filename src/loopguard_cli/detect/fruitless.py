@@ -41,7 +41,8 @@ class FruitlessEdits(Plain):
             return ()
         row = self._longer(self._row(call), call)
         limit = self.scene.settings.fruitless_edit_cycles
-        changes = len({one.epoch for one in row})
+        # Mostly nothing has changed since the first.
+        changes = 1 if row[0].epoch == call.epoch else len({one.epoch for one in row})
         if changes < limit or changes % limit:
             return ()
         finding = self.scene.finding(

@@ -29,6 +29,8 @@ from loopguard_cli.detect.repetition import Repetition
 from loopguard_cli.detect.sentences import Sentence, Splitter
 from loopguard_cli.detect.textparts import TextParts
 
+_CALLS = frozenset({ToolAsked, ToolStarted, ToolFinished})
+
 
 def streamed_text(session: SessionId, settings: GuardSettings, *, mixed: bool = False) -> TextRules | None:
     """The family, unless the preset or the settings leave it out."""
@@ -59,6 +61,8 @@ class TextRules(Quiet):
         """Something was written since a tool was used."""
 
     def observe(self, event: Event, seq: int, now: float) -> Iterable[Finding]:
+        if not self._fresh and type(event) in _CALLS:
+            return ()
         match event:
             case TextDelta():
                 if event.channel is Channel.TEXT or self._all:
@@ -68,7 +72,7 @@ class TextRules(Quiet):
                 if not event.synthetic and (event.channel is Channel.TEXT or self._all):
                     self._fresh = True
                     return self._parts.snapshot(event, seq)
-            case ToolAsked() | ToolStarted() | ToolFinished() if self._fresh:
+            case ToolAsked() | ToolStarted() | ToolFinished():
                 self._fresh = False
                 for reading in self._parts.readings():
                     reading.acted()
