@@ -27,10 +27,11 @@ NAMES = (*cases.CASES, TERMINAL)
 _HEAD = """\
 A call takes longer by the difference of the percentiles of {calls} calls with and without us, of fewer where
 an agent makes fewer in {calls_seconds:g} s. A loop is cut off from the third sentence sent by the model to
-the closing of its connection, {loops} times. The first request to the model comes later by the difference of
-the shortest of {starts} starts each. All in milliseconds; figures in bold are over the budget in the second
-line. What is *known* was measured before, without us, on another machine: how long the agent takes for an
-interrupt of its own, and for a whole turn of one answer.
+the closing of its connection, {loops} times; of a program on a terminal from the ninth line on. The first
+request to the model comes later by the difference of the shortest of {starts} starts each. All in
+milliseconds; figures in bold are over the budget in the second line. What is *known* was measured before,
+without us, on another machine: how long the agent takes for an interrupt of its own, and for a whole turn of
+one answer.
 
 """
 _COLUMNS = (
