@@ -28,7 +28,7 @@ while len(times) < {SENTENCES}:
         open(sys.argv[1], "w").write(str(time.monotonic() - times[{PROOF - 1}]))
         break
 """
-"""Repeats itself until Escape or Ctrl-C comes in; notes how long after the last line of the proof that was."""
+"""Repeats itself until Escape or Ctrl-C comes; notes how long that was after the last line of the proof."""
 
 
 def measured() -> Figures:
