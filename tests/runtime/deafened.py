@@ -1,6 +1,7 @@
-"""A stand-in for an agent behind ACP that works without an end in its turn, and hears and says nothing.
+"""A stand-in for a driven agent that works without an end in its turn, and hears and says nothing.
 
-Started by ``loopguard run --agent acp -- python deafened.py [answers]``; with ``answers`` it does answer.
+Started by ``loopguard run --agent NAME -- python deafened.py [answers]``. It speaks with loopguard as
+agents behind ACP, Codex's server, Claude Code and Qwen Code do. With ``answers`` it does answer.
 """
 
 import json
@@ -10,7 +11,7 @@ from typing import Any
 
 
 def send(**message: Any) -> None:
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 
 
@@ -22,18 +23,22 @@ def work() -> None:
 def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
-        match message.get("method"):
-            case "initialize":
-                send(id=message["id"], result={"protocolVersion": 1, "agentCapabilities": {}})
+        method = message.get("method") or message.get("request", {}).get("subtype") or message.get("type")
+        if "control_request" in line:
+            answer = {"subtype": "success", "request_id": message["request_id"], "response": {}}
+            send(type="control_response", response=answer)
+        match method:
             case "session/new":
                 send(id=message["id"], result={"sessionId": "s1"})
-            case "session/prompt" if "answers" in sys.argv:
+            case "thread/start":
+                send(id=message["id"], result={"thread": {"id": "s1"}})
+            case "session/prompt" | "turn/start" | "user":
+                send(type="system", subtype="init", session_id="s1")
+                if "answers" not in sys.argv:
+                    work()
                 threading.Thread(target=work, daemon=True).start()
-            case "session/prompt":
-                work()
-            case "_loopguard/ping":
-                sys.stderr.write("asked\n")
-                send(id=message["id"], error={"code": -32601, "message": "Method not found"})
+            case _ if "id" in message:
+                send(id=message["id"], result={"protocolVersion": 1, "agentCapabilities": {}})
             case _:
                 pass
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -194,30 +195,47 @@ def test_an_agent_whose_output_we_read_ends_with_a_supervisor_that_is_killed(tmp
     assert psutil.wait_procs(left, timeout=30)[1] == []
 
 
-DEAF = "NOT GUARDED: acp works without asking the guard (it says nothing and does not answer)."
+DEAF = "works without asking the guard (it says nothing and does not answer)."
+DRIVEN = (
+    ("acp",), ("claude", "-p", "do it"), ("codex", "exec", "--skip-git-repo-check", "do it"),
+    ("qwen", "-p", "do it"),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("answers", [False, True])
-def test_a_driven_agent_that_works_and_does_not_answer_is_pointed_out(
-    tmp_path: Path, *, answers: bool
-) -> None:
-    """Within ten seconds, and not one that answers, though it has nothing to say."""
-    agent = [sys.executable, str(STANDIN.with_name("deafened.py")), *(["answers"] if answers else [])]
-    said = tmp_path / "said"
-    with said.open("w") as errors, subprocess.Popen(
-        [*LOOPGUARD, "run", "--agent", "acp", "--", *agent], cwd=tmp_path, stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL, stderr=errors, text=True,
-    ) as process:  # fmt: skip
-        try:
+def test_driven_agents_that_work_and_do_not_answer_are_pointed_out(tmp_path: Path, *, answers: bool) -> None:
+    """Within ten seconds, and none that answers, though it has nothing to say.
+
+    Each is started by a program that only waits for it. All run at the same time.
+    """
+    standin = [sys.executable, str(STANDIN.with_name("deafened.py")), *(["answers"] if answers else [])]
+    processes: dict[Path, subprocess.Popen[str]] = {}
+    try:
+        for name, *arguments in DRIVEN:
+            agent, said = tmp_path / name, tmp_path / f"{name}.said"
+            agent.write_text(f"#!/bin/sh\n{shlex.join(standin)}\n:\n")
+            agent.chmod(0o755)
+            folder = tmp_path / f"{name}.d"
+            folder.mkdir()
+            with said.open("w") as errors:
+                processes[said] = process = subprocess.Popen(
+                    [*LOOPGUARD, "run", "--agent", name, "--", str(agent), *arguments], cwd=folder,
+                    stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, text=True,
+                )  # fmt: skip
             assert process.stdin
             process.stdin.write("do it")
             process.stdin.close()
-            deadline = time.monotonic() + (15 if answers else 60)
-            while DEAF not in said.read_text() and time.monotonic() < deadline:
-                time.sleep(0.1)
-            assert (DEAF in said.read_text()) is not answers, said.read_text()
-        finally:
+        deadline = time.monotonic() + (15 if answers else 60)
+        quiet = set(processes)
+        while quiet and time.monotonic() < deadline:
+            time.sleep(0.1)
+            quiet = {said for said in quiet if DEAF not in said.read_text()}
+            assert all(process.poll() is None for process in processes.values())
+        assert quiet == (set(processes) if answers else set()), [said.read_text() for said in processes]
+    finally:
+        for process in processes.values():
             process.terminate()
+        for process in processes.values():
             process.wait(30)
 
 

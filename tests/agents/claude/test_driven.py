@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from loopguard_cli.agents.base import Answer, BridgeAddress, Order, Setup, Show, Shown, Streams
+import pytest
+
+from loopguard_cli.agents.base import Answer, BridgeAddress, Order, Pinged, Setup, Show, Shown, Streams
 from loopguard_cli.agents.claude import make
 from loopguard_cli.agents.claude.driven import Driven
 from loopguard_cli.agents.tools import GUARD_TOOLS
@@ -346,3 +348,22 @@ def test_a_limit_of_turns_is_said_as_it_says_it() -> None:
     played.ends("max_turns", subtype="error_max_turns", is_error=True)
     played.take(played.adapter.concluded())
     assert played.out == "Error: Reached max turns (3)"
+
+
+# --- whether it is there --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("subtype", ["success", "error"])
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_whatever_it_answers_when_asked_whether_it_is_there_nobody_sees_it(form: str, subtype: str) -> None:
+    played = Played("go", "--output-format", form, "--verbose").prompted()
+    assert isinstance(played.adapter, Pinged)
+    before = len(played.shown)
+    assert played.take(played.adapter.ping()) == []
+    asked = played.sent[-1]
+    assert asked["type"] == "control_request"
+    said = {"subtype": subtype, "request_id": asked["request_id"], "error": "unknown"}
+    assert played.hears("control_response", response=said) == []
+    assert played.shown[before:] == []
+    played.take(played.adapter.concluded())
+    assert asked["request_id"] not in "".join(shown.text for shown in played.shown)

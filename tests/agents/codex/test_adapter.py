@@ -14,6 +14,7 @@ from loopguard_cli.agents.base import (
     HookCall,
     HookReply,
     Order,
+    Pinged,
     Setup,
     ToClient,
 )
@@ -506,3 +507,21 @@ def test_the_warning_about_our_own_hook_is_not_shown(screen: Played) -> None:
     assert len(screen.shown) == shown
     screen.tell("warning", message="Something else.")
     assert len(screen.shown) == shown + 1
+
+
+# --- whether it is there ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said", [{"result": {"data": [THREAD]}}, {"error": {"code": -32600, "message": "unknown variant"}}]
+)
+def test_whatever_it_answers_when_asked_whether_it_is_there_is_no_event(
+    running: Played, said: dict[str, Any]
+) -> None:
+    agent = running.adapter
+    assert isinstance(agent, Pinged)
+    sent, events = len(running.sent), len(running.events)
+    running.take(agent.ping())
+    (asked,) = running.sent[sent:]
+    running.take(running.adapter.heard({"id": asked["id"], **said}))
+    assert (len(running.sent), len(running.events)) == (sent + 1, events)

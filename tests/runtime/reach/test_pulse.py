@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
+import psutil
 import pytest
 from tests.runtime.wired import Wired, played
 
@@ -131,3 +135,41 @@ def test_a_bridge_that_knows_no_pulse_is_not_asked(monkeypatch: pytest.MonkeyPat
         assert (await peer.gate("c1"))["allow"]
 
     played(test)
+
+
+BUSY = "while True: pass"
+WAITS = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}], stdin={{}})"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="nowhere else is it seen who reads a pipe")
+@pytest.mark.parametrize(
+    ("program", "works"),
+    [
+        (BUSY, True),
+        (WAITS.format(None), True),
+        (WAITS.format("subprocess.DEVNULL"), False),
+        (WAITS.format("subprocess.PIPE"), False),
+    ],
+    ids=["the agent", "its starter", "a tool", "a tool that is fed"],
+)
+def test_who_reads_what_we_write_works_and_its_tools_do_not(program: str, *, works: bool) -> None:
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as process:
+        everything = psutil.Process(process.pid)
+        busy = None
+        try:
+            while busy is None:
+                below = [everything, *everything.children(recursive=True)]
+                busy = next((one for one in below if one.cpu_times().user > 0.5), None)
+            used = pulse.readers_time(process.pid)
+            before, theirs = used(), busy.cpu_times().user
+            while busy.cpu_times().user < theirs + 0.5:
+                time.sleep(0.01)
+            after = used()
+            assert before is not None
+            assert after is not None
+            assert (after - before > 0.4) is works
+        finally:
+            for one in everything.children(recursive=True):
+                one.kill()
+            process.kill()
+    assert used() is None

@@ -149,6 +149,10 @@ class Driven(Steered[Turns], Audited):
     def interrupted(self) -> Answer:
         return answer(self._turns.interrupt())
 
+    def ping(self) -> Answer:
+        """By a request that it does not know: that it has no such thing is an answer."""
+        return answer([self._control.request(_ponged, subtype="loopguard_ping")])
+
     def concluded(self) -> Answer:
         return answer(self._printed.conclude())
 
@@ -285,3 +289,7 @@ class Driven(Steered[Turns], Audited):
             yield Shown(kind=Show.ERR, text=_NO_PROMPT)
             return
         yield from self._turns.send(prompt, Origin.PERSON)
+
+
+def _ponged(_error: str) -> Iterator[Part]:
+    return iter(())

@@ -37,7 +37,7 @@ from loopguard_cli.agents.codex.protocol import (
     read,
     text_of,
 )
-from loopguard_cli.agents.codex.server import Returned, Server, _send, capabilities
+from loopguard_cli.agents.codex.server import Returned, Server, _nothing, _send, capabilities
 from loopguard_cli.agents.codex.thread import INTERRUPTED
 from loopguard_cli.agents.memory import Recent
 from loopguard_cli.core.events import AgentConnected, AgentExited, Event, Status, StatusChanged, Unparsed
@@ -120,6 +120,10 @@ class Exec(Server):
     def interrupted(self) -> Answer:
         thread = self._threads.get(self.session, None)
         return answer(self._interrupt(thread)) if thread is not None and thread.turn else Answer()
+
+    def ping(self) -> Answer:
+        """By a question that changes nothing and is answered from memory, also while a turn runs."""
+        return Answer((self._request("thread/loaded/list", {}, _nothing),))
 
     def concluded(self) -> Answer:
         return answer(self._printer.concluded(self._last))

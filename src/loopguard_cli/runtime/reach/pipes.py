@@ -18,7 +18,7 @@ from loopguard_cli.agents.base import Answer, Concluding, Driven, LaunchPlan, Pi
 from loopguard_cli.core.events import AgentConnected, AgentDisconnected, Event, Unparsed
 from loopguard_cli.runtime.processes.child import Child
 from loopguard_cli.runtime.processes.lifeline import held
-from loopguard_cli.runtime.reach.pulse import Pulse, after_its_output, processor_time
+from loopguard_cli.runtime.reach.pulse import Pulse, after_its_output, readers_time
 from loopguard_cli.wire.ndjson import Decoder, Malformed, encode
 
 LINE_BYTES = 64 << 20
@@ -202,7 +202,7 @@ def _pulse(adapter: Driven | Relayed, pid: int, take: Take, post: Post) -> Pulse
     """For an agent that can be asked whether it is there, while a turn of it runs."""
     if not isinstance(adapter, Pinged) or isinstance(adapter, Relayed):
         return None
-    used = processor_time(pid)
+    used = readers_time(pid)
 
     def tell(deaf: bool) -> None:
         lost = AgentDisconnected(reason="it says nothing and does not answer", bypassed=True)

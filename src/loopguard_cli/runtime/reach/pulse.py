@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loopguard_cli.core.events import AgentDisconnected, Event
 from loopguard_cli.runtime.processes.child import Child
+
+if TYPE_CHECKING:
+    import psutil
 
 LOOK_SECONDS = 1.0
 
@@ -86,6 +91,43 @@ def processor_time(pid: int) -> Callable[[], float | None]:
         return float(times.user + times.system)
 
     return used
+
+
+def readers_time(pid: int) -> Callable[[], float | None]:
+    """For `Pulse`: of the process that we started, and of those below it that read what we write to it.
+
+    Many agents are started by a small program that hands its standard input on and then only waits. Where
+    it cannot be seen who reads, the process that we started counts alone.
+    """
+    readers: list[psutil.Process] = []
+
+    def used() -> float | None:
+        import psutil
+
+        try:
+            if not all(reader.is_running() for reader in readers):
+                readers.clear()
+            if not readers:
+                readers.extend(_readers(psutil.Process(pid)))
+            times = [reader.cpu_times() for reader in readers]
+        except psutil.Error:
+            return None
+        return sum(float(time.user + time.system) for time in times)
+
+    return used
+
+
+def _readers(process: psutil.Process) -> list[psutil.Process]:
+    pipe = _standard_input(process)
+    below = process.children(recursive=True) if pipe else []
+    return [process, *(child for child in below if _standard_input(child) == pipe)]
+
+
+def _standard_input(process: psutil.Process) -> str:
+    try:
+        return str(Path(f"/proc/{process.pid}/fd/0").readlink())
+    except OSError:
+        return ""
 
 
 def after_its_output(child: Child, post: Callable[[Iterable[Event]], None]) -> None:
