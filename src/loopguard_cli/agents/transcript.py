@@ -22,7 +22,7 @@ VERSION = 1
 CALLS = (
     "greet", "receive", "lost", "exited", "relaunch", "carry_out", "called", "hung_up", "began", "heard",
     "typed", "chosen", "interrupted", "printed", "paused", "considered", "appended", "concluded",
-    "sized", "keyed", "still", "missed", "release", "joined", "said", "parted", "drawn",
+    "sized", "keyed", "still", "missed", "release", "joined", "said", "parted", "drawn", "ping",
 )  # fmt: skip
 """The methods of an adapter that are written down."""
 

@@ -54,4 +54,14 @@ def transcribed(adapter: Adapter, setup: Setup, path: Path) -> Adapter:
         permissions=setup.permissions.value,
         events=setup.events,
     )
-    return cast("Adapter", _Transcribed(adapter, path, header))
+    # As attributes of the type, and not only found: see `_Transcribed`.
+    seen = [name for name in dir(adapter) if not name.startswith("_") and name not in CALLS]
+    kind = type("_Transcribed", (_Transcribed,), {name: _seen(name) for name in seen})
+    return cast("Adapter", kind(adapter, path, header))
+
+
+def _seen(name: str) -> property:
+    return property(
+        lambda transcribed: getattr(transcribed._adapter, name),
+        lambda transcribed, value: setattr(transcribed._adapter, name, value),
+    )
