@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -118,6 +119,13 @@ def test_foreign_files_are_nobodys(tmp_path: Path) -> None:
         other.execute("CREATE TABLE session (name TEXT)")
         other.commit()
     assert not list(history.find(tmp_path / "other.db"))
+
+
+@pytest.mark.parametrize("pattern", ["**/*.jsonl", ""])
+def test_a_pipe_is_no_history(tmp_path: Path, pattern: str) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    assert not list(lines.files("claude", tmp_path if pattern else pipe, pattern))
 
 
 # --- OpenCode's database ---------------------------------------------------------------------

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
 
 import msgspec
 import psutil
@@ -39,7 +39,7 @@ def in_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(scanning, "IN_PROCESS_BYTES", 0)
     monkeypatch.setattr(scanning, "BATCH_FILES", 2)
     yield
-    assert not [child for child in psutil.Process().children() if _is_worker(child)]
+    assert not list(_workers())
 
 
 def plain(studies: list[Study]) -> list[object]:
@@ -82,17 +82,31 @@ def test_conversations_of_a_killed_worker_are_named(stories: list[Conversation],
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
     stuck = Conversation(agent="pi", path=pipe, size=1 << 40)
-    killer = Timer(1.5, lambda: [child.kill() for child in psutil.Process().children() if _is_worker(child)])
+    over = Event()
+    killer = Thread(target=_kill_workers, args=(over,))
     killer.start()
-    found = list(scan([stuck, *stories], WANTED, workers=2))
-    killer.join()
+    try:
+        found = list(scan([stuck, *stories], WANTED, workers=2))
+    finally:
+        over.set()
+        killer.join()
     assert len(found) == len(stories) + 1
     (lost,) = [one for one in found if one.path == str(pipe)]
     assert "killed" in lost.unreadable
 
 
-def _is_worker(process: psutil.Process) -> bool:
-    return "spawn_main" in " ".join(process.cmdline())
+def _kill_workers(over: Event) -> None:
+    """Again and again: on a busy machine one may not have begun when the first time comes."""
+    while not over.wait(1.5):
+        for worker in _workers():
+            worker.kill()
+
+
+def _workers() -> Iterator[psutil.Process]:
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):
+            if "spawn_main" in " ".join(child.cmdline()):
+                yield child
 
 
 # --- sums ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -53,10 +54,12 @@ def files(agent: str, place: Path, pattern: str) -> Iterator[Conversation]:
     found = sorted(place.glob(pattern)) if place.is_dir() else [place]
     for path in found:
         try:
-            stat = path.stat()
+            status = path.stat()
         except OSError:
             continue
-        yield Conversation(agent=agent, path=path, modified=stat.st_mtime, size=stat.st_size)
+        # Of a pipe the reader would wait for a writer, for ever.
+        if stat.S_ISREG(status.st_mode):
+            yield Conversation(agent=agent, path=path, modified=status.st_mtime, size=status.st_size)
 
 
 def unix_time(stamp: str | None) -> float:
