@@ -106,6 +106,8 @@ class Terminal:
         self.resize(rows, columns)
         self.settings = termios.tcgetattr(self._slave)
         """The terminal settings before the program started."""
+        self.stty_before = self.stty
+        """What ``stty -a`` said before it started."""
         self._stop_reader, self._stop_writer = os.pipe()
         self.process = subprocess.Popen(
             [sys.executable, "-IS", "-c", TAKE_TERMINAL, *map(str, argv)],

@@ -29,14 +29,13 @@ def same(desk: Desk, argv: list[str], act: Act, leave: str) -> None:
     pictures, codes = [], []
     for guarded in (False, True):
         with desk.terminal(argv, guarded=guarded) as terminal:
-            before = terminal.stty
             act(terminal)
             pictures.append((terminal.rest(), terminal.text))
             terminal.send(leave)
             code = terminal.wait()
             codes.append(code if code >= 0 else 128 - code)
             assert terminal.changed_modes == []
-            assert unsized(terminal.stty) == unsized(before)
+            assert unsized(terminal.stty) == unsized(terminal.stty_before)
     (alone, text), (guarded_picture, guarded_text) = pictures
     assert guarded_text == text
     assert guarded_picture == alone
@@ -57,7 +56,6 @@ def seen(desk: Desk, argv: list[str], act: Act, leave: str) -> None:
     noted = desk.project / "noted"
     words = [need("script"), "-q", "-f", "-c", shlex.join(argv), str(noted)]
     with desk.terminal(words, guarded=True) as terminal:
-        before = terminal.stty
         act(terminal)
         picture = terminal.rest()
         written = between(noted.read_bytes())
@@ -68,7 +66,7 @@ def seen(desk: Desk, argv: list[str], act: Act, leave: str) -> None:
         said = terminal.raw.removeprefix(between(noted.read_bytes()))
         assert re.fullmatch(rb"(loopguard: [^\n]*\n)*", said)
         assert terminal.changed_modes == []
-        assert unsized(terminal.stty) == unsized(before)
+        assert unsized(terminal.stty) == unsized(terminal.stty_before)
 
 
 def between(noted: bytes) -> bytes:
@@ -164,7 +162,7 @@ def test_tmux(desk: Desk) -> None:
     def act(terminal: Terminal) -> None:
         terminal.wait_for(lambda text: text.startswith(">") and "[0]" in text)
         terminal.send("stty size; echo to''gether\r")
-        terminal.wait_for("23 80\ntogether")
+        terminal.wait_for("23 80\ntogether\n>")
         terminal.send("printf '\\033[31;44mred on blue\\033[0m '\r")
         terminal.wait_for("red on blue >")
         terminal.send("\x02%")
@@ -200,8 +198,9 @@ def test_a_python_shell(desk: Desk) -> None:
         terminal.wait_for(">>>")
         terminal.send("6 * 7\r")
         terminal.wait_for("42\n>>>")
-        terminal.send("input('? ')\r")
-        terminal.wait_for("\n?")
+        # Not `input`: it may miss what comes just before it begins to wait.
+        terminal.send("import time; print('on'); time.sleep(1000)\r")
+        terminal.wait_for("\non")
         terminal.send("\x03")
         terminal.wait_for("KeyboardInterrupt")
 
