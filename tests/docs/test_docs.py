@@ -137,7 +137,7 @@ def test_the_cost_of_a_gate_in_the_faq_is_what_was_measured() -> None:
     rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) ms \|", read("docs/benchmarks.md"), flags=re.MULTILINE)
     measured = {what: float(figure) for what, figure in rows}
     page = " ".join(read("docs/faq.md").split())
-    assert "two milliseconds at the median and less than twenty at the 99th percentile" in page
-    assert measured["gate round trip inside OpenCode, p50"] < 2.5
+    assert "three milliseconds at the median and less than twenty at the 99th percentile" in page
+    assert measured["gate round trip inside OpenCode, p50"] < 3.5
     assert measured["gate round trip inside OpenCode, p99"] < 20
-    assert measured["question and result before it, p50"] < 0.4
+    assert measured["question and result before it, p50"] < 0.6
