@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -29,6 +30,9 @@ T = TypeVar("T")
 
 QUIET_SECONDS = 0.5
 """A program that has written nothing for so long has drawn what it wants to."""
+
+_STTY = shutil.which("stty") or "stty"
+"""Found before a test changes where programs are looked for."""
 
 TAKE_TERMINAL = (
     "import fcntl, os, sys, termios\n"
@@ -140,7 +144,7 @@ class Terminal:
     @property
     def stty(self) -> str:
         """All that ``stty -a`` says of the terminal at present."""
-        said = subprocess.run(["stty", "-a"], stdin=self._slave, capture_output=True, check=True)
+        said = subprocess.run([_STTY, "-a"], stdin=self._slave, capture_output=True, check=True)
         return said.stdout.decode()
 
     @property
