@@ -96,10 +96,6 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         events=options.events,
     )
     adapter = choose(setup, options.agent or ("stream" if options.events else ""), write)
-    if transcript := environ.get(TRANSCRIPT):
-        from loopguard_cli.runtime.transcribing import transcribed
-
-        adapter = transcribed(adapter, setup, Path(transcript))
     if settings.guard.fail_closed and adapter.capabilities.gate and not adapter.capabilities.closes:
         write(Wording(settings.guard.locale).fails_open(adapter.name))
     waiter = waited.below_a_waiter() if waited.needed(adapter) else None
@@ -114,6 +110,10 @@ def run(options: Options, environ: Mapping[str, str] = os.environ) -> int:
         salt=secrets.token_hex(4),
     )
     with ExitStack() as stack:
+        if transcript := environ.get(TRANSCRIPT):
+            from loopguard_cli.runtime.transcribing import transcribed
+
+            adapter = stack.enter_context(transcribed(adapter, setup, Path(transcript)))
         live = partial(_restated, keeper, clock)
         store = stack.enter_context(Ledger.open(state, run=run_id, live=live))
         stack.callback(keeper.close)

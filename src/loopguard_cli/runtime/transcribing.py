@@ -6,7 +6,9 @@ For people who write adapters. Like ``--record`` this puts arguments, output and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,11 +22,10 @@ from loopguard_cli.runtime.clock import Clock
 class _Transcribed:
     """An adapter that is listened to. It has exactly the methods that the adapter has."""
 
-    def __init__(self, adapter: Adapter, path: Path, header: Header) -> None:
+    def __init__(self, adapter: Adapter, file: FileIO, header: Header) -> None:
         self._adapter = adapter
         self._clock = Clock()
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        self._file = os.fdopen(fd, "wb", buffering=0)
+        self._file = file
         self._file.write(msgspec.json.encode(header) + b"\n")
         for name in CALLS:
             if hasattr(adapter, name):
@@ -45,8 +46,9 @@ class _Transcribed:
         return call
 
 
-def transcribed(adapter: Adapter, setup: Setup, path: Path) -> Adapter:
-    """``adapter``, written down at ``path``. Raises OSError."""
+@contextmanager
+def transcribed(adapter: Adapter, setup: Setup, path: Path) -> Iterator[Adapter]:
+    """``adapter``, written down at ``path`` for as long as it is asked anything. Raises OSError."""
     header = Header(
         agent=adapter.name,
         argv=setup.argv,
@@ -57,7 +59,9 @@ def transcribed(adapter: Adapter, setup: Setup, path: Path) -> Adapter:
     # As attributes of the type, and not only found: see `_Transcribed`.
     seen = [name for name in dir(adapter) if not name.startswith("_") and name not in CALLS]
     kind = type("_Transcribed", (_Transcribed,), {name: _seen(name) for name in seen})
-    return cast("Adapter", kind(adapter, path, header))
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(fd, "wb", buffering=0) as file:
+        yield cast("Adapter", kind(adapter, file, header))
 
 
 def _seen(name: str) -> property:
