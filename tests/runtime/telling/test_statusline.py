@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyte
@@ -23,6 +24,7 @@ from tests.pty.terminal import Terminal
 
 from loopguard_cli.agents import choose
 from loopguard_cli.agents.base import BridgeAddress, Setup
+from loopguard_cli.runtime.telling import statusline
 from loopguard_cli.runtime.telling.statusline import MIN_ROWS, StatusLine, possible
 from loopguard_cli.testing.agent import sandbox
 from loopguard_cli.testing.model import ScriptedModel
@@ -80,8 +82,25 @@ class Window:
         os.close(self.fd)
 
 
+@pytest.fixture(autouse=True)
+def _collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Here is no run that collects what was started for a line with its orphans."""
+    started: list[int] = []
+
+    class Heir(statusline._Heir):
+        def __init__(self, fd: int, row: int) -> None:
+            super().__init__(fd, row)
+            started.append(self._process.pid)
+
+    monkeypatch.setattr(statusline, "_Heir", Heir)
+    yield
+    for pid in started:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
 @pytest.fixture
-def window() -> Iterator[Window]:
+def window(_collected: None) -> Iterator[Window]:
     made = Window()
     yield made
     made.close()
