@@ -196,6 +196,47 @@ def test_interrupting_workers_is_quiet_and_prints_what_was_found(tmp_path: Path,
     assert json.loads(out)["finished"] is False
 
 
+@pytest.mark.slow
+def test_a_reader_that_hangs_does_not_keep_an_interrupted_scan(tmp_path: Path) -> None:
+    """As where a history lies in a network folder that is gone."""
+    histories.write(tmp_path, 2 * IN_PROCESS_BYTES)
+    stuck = Story(tmp_path / ".pi" / "agent" / "sessions" / "c" / "stuck.jsonl").person("hi").write()
+    (tmp_path / "sitecustomize.py").write_text(HANGS)
+    with subprocess.Popen(
+        [sys.executable, "-m", "loopguard_cli", "scan"], cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)},
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        tick = threading.Event()
+        while process.poll() is None and not (tmp_path / "hangs").exists():
+            tick.wait(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+    assert out.startswith("Interrupted")
+    assert f"~/{stuck.relative_to(tmp_path)}: reading it did not come to an end" in out
+
+
+HANGS = """
+import threading
+from pathlib import Path
+
+from loopguard_cli.history import lines
+
+opened = lines.opened
+
+
+def hangs(path):
+    if path.name == "stuck.jsonl":
+        Path(__file__).with_name("hangs").touch()
+        threading.Event().wait()
+    return opened(path)
+
+
+lines.opened = hangs
+"""
+
+
 def _at_work(command: psutil.Process, *, beginning: bool) -> bool:
     """Its workers are there, and, but at the beginning, have done something."""
     workers = command.children()

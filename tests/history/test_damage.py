@@ -19,7 +19,7 @@ from loopguard_cli.core.events import (
     ToolStarted,
     UserSpoke,
 )
-from loopguard_cli.history import Conversation, lines, opencode
+from loopguard_cli.history import Conversation, Tally, lines, opencode
 from tests.history.places import CLAUDE, CODEX, GEMINI, OPENCODE, PI, conversations, database, read
 
 FILES = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI, "pi": PI}
@@ -126,6 +126,13 @@ def test_a_pipe_is_no_history(tmp_path: Path, pattern: str) -> None:
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
     assert not list(lines.files("claude", tmp_path if pattern else pipe, pattern))
+
+
+@pytest.mark.parametrize(("agent", "name"), [("claude", "a.jsonl"), ("gemini", "session-a.json")])
+def test_a_pipe_that_took_a_files_place_is_not_waited_for(tmp_path: Path, agent: str, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(OSError, match="not a regular file"):
+        list(history.read(Conversation(agent=agent, path=tmp_path / name), Tally()))
 
 
 # --- OpenCode's database ---------------------------------------------------------------------

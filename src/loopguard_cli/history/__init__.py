@@ -13,6 +13,7 @@ from pathlib import Path
 
 from loopguard_cli.history import claude, codex, gemini, opencode, pi
 from loopguard_cli.history.base import Conversation, Reader, Tally, Timed
+from loopguard_cli.history.lines import opened
 
 __all__ = ["NAMES", "READERS", "Conversation", "Reader", "Tally", "Timed", "find", "installed", "read"]
 
@@ -64,7 +65,7 @@ def _reader_of(file: Path) -> Reader | None:
     if file.suffix not in _SUFFIXES or not file.is_file():
         return None
     try:
-        with file.open("rb") as stream:
+        with opened(file) as stream:
             head = stream.read(_HEAD_BYTES)
     except OSError:
         return None

@@ -17,7 +17,7 @@ import msgspec
 from loopguard_cli.core.events import AgentConnected, Channel
 from loopguard_cli.history.base import Conversation, Tally, Timed
 from loopguard_cli.history.building import Building
-from loopguard_cli.history.lines import MAX_LINE_BYTES, files, records, unix_time
+from loopguard_cli.history.lines import MAX_LINE_BYTES, files, opened, records, unix_time
 
 _CONTEXT = ("<session_context>", "This is the Gemini CLI.")
 _WRAPPER = re.compile(r"\A\s*<untrusted_context>\s*(?:Output: ?)?|\s*</untrusted_context>\s*\Z")
@@ -108,7 +108,8 @@ def _whole(path: Path, decoder: msgspec.json.Decoder[_Line], tally: Tally) -> It
     if path.stat().st_size > MAX_LINE_BYTES:
         tally.oversized += 1
         return
-    content = path.read_bytes()
+    with opened(path) as file:
+        content = file.read()
     tally.bytes += len(content)
     try:
         yield decoder.decode(content)

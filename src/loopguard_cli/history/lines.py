@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
@@ -35,8 +37,17 @@ def records(path: Path, decoder: msgspec.json.Decoder[T], tally: Tally) -> Itera
         yield record
 
 
+def opened(path: Path) -> BinaryIO:
+    """``path`` for reading. Raises OSError for what is no file: a pipe would be waited for without end."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return os.fdopen(handle, "rb", buffering=_BUFFER_BYTES)
+
+
 def _lines(path: Path, tally: Tally) -> Iterator[bytes]:
-    with path.open("rb", buffering=_BUFFER_BYTES) as file:
+    with opened(path) as file:
         while line := file.readline(MAX_LINE_BYTES):
             tally.bytes += len(line)
             if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
@@ -57,7 +68,6 @@ def files(agent: str, place: Path, pattern: str) -> Iterator[Conversation]:
             status = path.stat()
         except OSError:
             continue
-        # Of a pipe the reader would wait for a writer, for ever.
         if stat.S_ISREG(status.st_mode):
             yield Conversation(agent=agent, path=path, modified=status.st_mtime, size=status.st_size)
 

@@ -54,7 +54,7 @@ def _trace_events(conversation: Conversation, tally: Tally) -> Iterator[Timed]:
 
 
 def _trace(file: Path) -> Iterator[Conversation]:
-    if file.suffix != ".jsonl":
+    if file.suffix != ".jsonl" or not file.is_file():
         return
     try:
         Trace(file).header()

@@ -8,32 +8,21 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import islice
-from typing import Any
+from functools import partial
 
 import msgspec
 
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.history import Conversation, Tally
 from loopguard_cli.study.cost import Loop, Study, study
+from loopguard_cli.study.workers import COLLECT_EVERY, Meter, Progress, Workers
 
 BATCH_BYTES = 4 << 20
 BATCH_FILES = 64
 IN_PROCESS_BYTES = 16 << 20
 """Less than this is read sooner than workers have started."""
-
-POLL_SECONDS = 0.1
-COLLECT_EVERY = 50_000
-"""Objects: the garbage collector looks that seldom. Events come and go by the million, and hardly any of them
-is part of a circle."""
-
-Progress = Callable[[int], None]
-"""Told how many bytes have been read so far, all told."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,20 +40,25 @@ def scan(
     *,
     workers: int = 0,
     progress: Progress = lambda _: None,
+    abandoned: Callable[[Study], None] = lambda _: None,
 ) -> Generator[Study, None, None]:
     """Judge all conversations, in whatever order they get done.
 
-    ``workers``: processes; 0: one per core. Closing the iterator stops them at once.
+    ``workers``: processes; 0: one per core. Closing the iterator stops them at once; ``abandoned`` is
+    told of what one of them would not stop reading.
     """
     workers = workers or os.cpu_count() or 1
+    judge = partial(_judge, wanted)
     ordered = sorted(conversations, key=lambda one: -one.size)
     if workers == 1 or sum(one.size for one in ordered) < IN_PROCESS_BYTES:
-        meter = _Meter(progress)
+        meter = Meter(progress)
         with _seldom_collecting():
             for conversation in ordered:
-                yield _one(conversation, wanted, meter)
+                result = judge(conversation, meter.read)
+                meter.done(conversation.size)
+                yield result
         return
-    with _Workers(workers, wanted) as pool:
+    with Workers(workers, judge, abandoned) as pool:
         yield from pool.studies(_batches(ordered), progress)
 
 
@@ -78,128 +72,14 @@ def _seldom_collecting() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-# --- in a worker -----------------------------------------------------------------------------
-
-
-class _Stopped(Exception):
-    """Nobody waits for the result any more."""
-
-
-class _Meter:
-    """Counts bytes as they are read; a conversation counts with its whole size once it is done."""
-
-    def __init__(self, tell: Progress) -> None:
-        self._tell = tell
-        self._total = self._before = 0
-
-    def read(self, bytes_so_far: int) -> None:
-        self._tell(self._before + bytes_so_far)
-
-    def done(self, size: int) -> None:
-        self._before += size
-        self._tell(self._before)
-
-
-def _one(conversation: Conversation, wanted: Wanted, meter: _Meter) -> Study:
-    result = study(
+def _judge(wanted: Wanted, conversation: Conversation, progress: Progress) -> Study:
+    return study(
         conversation,
         wanted.settings,
         project=wanted.project,
         since=wanted.since,
         show=wanted.show,
-        progress=meter.read,
-    )
-    meter.done(conversation.size)
-    return result
-
-
-_shared: tuple[Wanted, Any, Any]
-"""In a worker: what is wanted, bytes read by all workers, and whether to stop."""
-
-
-def _begin(wanted: Wanted, read: Any, stop: Any) -> None:
-    global _shared
-    _shared = (wanted, read, stop)
-    # Ctrl-C reaches the whole process group; only the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()
-    gc.set_threshold(COLLECT_EVERY)
-
-
-def _work(batch: Sequence[Conversation]) -> list[Study]:
-    wanted, read, stop = _shared
-    told = 0
-
-    def tell(total: int) -> None:
-        nonlocal told
-        if stop.value:
-            raise _Stopped
-        with read.get_lock():
-            read.value += total - told
-        told = total
-
-    meter = _Meter(tell)
-    return [_one(conversation, wanted, meter) for conversation in batch]
-
-
-# --- in the parent ---------------------------------------------------------------------------
-
-
-class _Workers:
-    def __init__(self, count: int, wanted: Wanted) -> None:
-        from multiprocessing import get_context
-
-        # Never forked: a forked copy of a process with threads (a progress bar's) may hang.
-        context = get_context("spawn")
-        self._count = count
-        self._read = context.Value("Q", 0)
-        self._stop = context.Value("b", 0)
-        self._pool = ProcessPoolExecutor(
-            count, context, initializer=_begin, initargs=(wanted, self._read, self._stop)
-        )
-
-    def __enter__(self) -> _Workers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.value = 1
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def studies(self, batches: Iterator[Sequence[Conversation]], progress: Progress) -> Iterator[Study]:
-        running: dict[Future[list[Study]], Sequence[Conversation]] = {}
-        while True:
-            for batch in islice(batches, 2 * self._count - len(running)):
-                running[self._submit(batch)] = batch
-            if not running:
-                return
-            done, _ = wait(running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-            progress(self._read.value)
-            for future in done:
-                batch = running.pop(future)
-                try:
-                    yield from future.result()
-                except BrokenProcessPool:
-                    yield from (_lost(one) for one in batch)
-
-    def _submit(self, batch: Sequence[Conversation]) -> Future[list[Study]]:
-        # A worker that is starting would die of ^C with a traceback, so it inherits that it hears none.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            return self._pool.submit(_work, batch)
-        except BrokenProcessPool as error:
-            failed: Future[list[Study]] = Future()
-            failed.set_exception(error)
-            return failed
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _lost(conversation: Conversation) -> Study:
-    return Study(
-        agent=conversation.agent,
-        path=str(conversation.path),
-        unreadable="the process that read it was killed",
-        tally=Tally(),
+        progress=progress,
     )
 
 

@@ -13,7 +13,8 @@ from loopguard_cli.core.settings import Preset
 
 if TYPE_CHECKING:
     from loopguard_cli.history import Conversation
-    from loopguard_cli.study.scan import Progress, Totals, Wanted
+    from loopguard_cli.study.scan import Totals, Wanted
+    from loopguard_cli.study.workers import Progress
 
 EXAMPLES = (
     "loopguard scan",
@@ -108,7 +109,7 @@ def _scan(conversations: list[Conversation], wanted: Wanted, totals: Totals, *, 
 
     with (
         _bar(sum(one.size for one in conversations), quiet=quiet) as progress,
-        closing(scan(conversations, wanted, progress=progress)) as studies,
+        closing(scan(conversations, wanted, progress=progress, abandoned=totals.add)) as studies,
     ):
         for study in studies:
             totals.add(study)

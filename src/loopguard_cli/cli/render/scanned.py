@@ -62,6 +62,7 @@ def _blocks(
         so_far = "Interrupted: this is what was found so far."
         yield line(Cell(so_far if totals.conversations else "Interrupted: nothing was read yet.", Tone.WARN))
     if not totals.conversations and not finished:
+        yield from _unread(totals, home)
         return
     if not totals.conversations:
         yield line(_nothing(asked, home))
