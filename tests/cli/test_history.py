@@ -49,7 +49,7 @@ def test_all_includes_single_calls_and_turns(project: Path, capsys: pytest.Captu
     assert "ses_1  bash deadbeef call 2" in texts
     assert "ses_1  bash deadbeef failed after 1 min 10 s" in texts
     assert "ses_1  bash deadbeef call 3 refused" in texts
-    assert "ses_1  turn ended: 3 calls, 12 345 tokens, $0.25" in texts
+    assert "ses_1  turn ended: 3 calls, 12,345 tokens, $0.25" in texts
     assert "ses_1  agent confirmed idle" in texts
 
 

@@ -38,9 +38,9 @@ def home() -> Path:
 def test_what_a_guard_would_have_saved(capsys: pytest.CaptureFixture[str]) -> None:
     assert scan.command() == 0
     said = capsys.readouterr().out
-    assert "2 sessions (pi 2) with 5 tool calls and 5 200 tokens" in said
+    assert "2 sessions (pi 2) with 5 tool calls and 5,200 tokens" in said
     assert "would have stopped 1 loop in 1 session." in said
-    assert "at least 3 calls, 3 000 tokens, $3.00, 6 s" in said
+    assert "at least 3 calls, 3,000 tokens, $3.00, 6 s" in said
     assert "bash was called 5 times with the same arguments within 60 s." in said
     assert "~/.pi/agent/sessions/a/looped.jsonl event" in said
     assert "secret" not in said

@@ -60,8 +60,17 @@ def test_a_refusal_names_call_count_window_and_what_is_allowed(locale: Locale) -
 
 def test_the_cost_is_told_when_there_is_one() -> None:
     said = Wording(Locale.EN).explain(finding(cost=Cost(calls=3, tokens=1200, seconds=12.4)))
-    assert said.endswith("So far: 3 calls, 1200 tokens, 12 s.")
+    assert said.endswith("So far: 3 calls, 1,200 tokens, 12 s.")
     assert "So far" not in Wording(Locale.EN).explain(finding())
+    once = finding(cost=Cost(calls=1, tokens=54_321))
+    assert Wording(Locale.EN).explain(once).endswith("So far: 1 call, 54,321 tokens.")
+    assert Wording(Locale.KO).explain(once).endswith("호출 1회, 토큰 54,321개.")
+
+
+@pytest.mark.parametrize("locale", list(Locale))
+def test_a_cap_is_said_in_digits(locale: Locale) -> None:
+    assert "2,000,000" in Wording(locale).capped("tokens", 2e6)
+    assert "0.5" in Wording(locale).capped("cost", 0.5)
 
 
 def test_an_unknown_rule_or_fact_still_makes_a_sentence() -> None:
@@ -75,5 +84,5 @@ def test_what_is_counted_once_is_one() -> None:
     assert "1 continuation;" in wording.exhausted(1)
     assert "2 continuations;" in wording.exhausted(2)
     assert wording.unparsed(1, "x").startswith("1 message of")
-    assert wording.unparsed(1000, "x").startswith("1 000 messages of")
-    assert "1 000개" in Wording(Locale.KO).unparsed(1000, "x")
+    assert wording.unparsed(1000, "x").startswith("1,000 messages of")
+    assert "1,000개" in Wording(Locale.KO).unparsed(1000, "x")

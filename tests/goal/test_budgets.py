@@ -10,8 +10,11 @@ from tests.goal.shell import DONE, S, Shell
 from loopguard_cli.core import effects as fx
 from loopguard_cli.core import events as ev
 from loopguard_cli.core.ids import MessageId, RequestId
+from loopguard_cli.goal.answers import budget
 from loopguard_cli.goal.limits import left, raised, tighter
 from loopguard_cli.goal.model import EXIT_ACHIEVED, EXIT_STOPPED, Goal, Limits, Meters, StopReason, Usage
+from loopguard_cli.goal.prompts import continuation
+from loopguard_cli.goal.settings import GoalSettings
 
 FLAGS = '--max-turns 6 --max-minutes 10 --max-total-tokens 10k --max-cost 2 --check "make test"'
 
@@ -139,3 +142,12 @@ def test_limits_are_compared_field_by_field_and_none_means_endless() -> None:
     assert not raised(some, tighter(endless, some))
     goal = Goal(id="g", objective="o", meters=Meters(usage=Usage(input=7)), since=10.0)
     assert left(goal, 20.0) == Limits(seconds=890.0)
+
+
+def test_budgets_are_said_in_grouped_digits_and_one_is_one() -> None:
+    limits = Limits(turns=1, context_tokens=200_000, total_tokens=1_500_000)
+    assert budget(limits).startswith("1 continuation, ")
+    assert "200,000 context tokens, 1,500,000 tokens in total" in budget(limits)
+    prompt = continuation(Goal(id="g", objective="o", limits=limits), GoalSettings(), 1.0, starting=True)
+    assert "Budget: 1 continuation, 200,000 context tokens and " in prompt
+    assert "Total tokens left: 1,500,000." in prompt

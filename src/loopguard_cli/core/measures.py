@@ -6,9 +6,14 @@ UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 """Units of time and their seconds, greatest first."""
 
 
-def number(value: float, gap: str = " ") -> str:
-    """``12 345`` is hard to misread; fractions only for money."""
-    return f"{value:,.0f}".replace(",", gap)
+def number(value: float) -> str:
+    """``12,345``, as in money and as goals are answered; fractions only for money."""
+    return f"{value:,.0f}"
+
+
+def figure(value: float) -> str:
+    """A number that may have a fraction: ``0.5``, ``2,000,000``."""
+    return number(value) if value == round(value) else f"{value:g}"
 
 
 def money(value: float) -> str:
@@ -34,6 +39,6 @@ def plural(count: float, word: str) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def counted(count: float, word: str, gap: str = " ") -> str:
+def counted(count: float, word: str) -> str:
     """``1 call``, ``2 calls``."""
-    return f"{number(count, gap)} {plural(count, word)}"
+    return f"{number(count)} {plural(count, word)}"

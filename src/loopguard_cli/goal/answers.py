@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from loopguard_cli.core.measures import counted
 from loopguard_cli.goal.model import Limits
 
 
@@ -32,10 +33,10 @@ def refuse(code: str, text: str, **data: Any) -> Answer:
 
 def budget(limits: Limits) -> str:
     parts = [
-        f"{limits.turns} continuations",
+        counted(limits.turns, "continuation"),
         f"{limits.seconds / 60:g} min",
-        f"{limits.context_tokens:,} context tokens",
+        counted(limits.context_tokens, "context token"),
     ]
-    parts += [f"{limits.total_tokens:,} tokens in total"] if limits.total_tokens else []
+    parts += [f"{counted(limits.total_tokens, 'token')} in total"] if limits.total_tokens else []
     parts += [f"${limits.cost:.2f}"] if limits.cost else []
     return ", ".join(parts)

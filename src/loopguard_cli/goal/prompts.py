@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from loopguard_cli.core.measures import counted, number
 from loopguard_cli.goal.escape import escape
 from loopguard_cli.goal.markers import BLOCKED, COMPLETE, EVIDENCE, EVIDENCE_FORM
 from loopguard_cli.goal.model import STOPS, Goal, Mode, shorten
@@ -130,7 +131,7 @@ def compaction(goal: Goal | None) -> str:
         objective(goal),
         f"State: {goal.state.value}" + (f" ({STOPS[goal.stop].title})" if not goal.active else ""),
         f"Continuations: {goal.turns}/{goal.limits.turns}. Context tokens: "
-        f"{goal.meters.context_tokens:,}/{goal.limits.context_tokens:,}. "
+        f"{number(goal.meters.context_tokens)}/{number(goal.limits.context_tokens)}. "
         f"Time in force: {used:.0f}/{goal.limits.seconds:.0f} s.",
     ]
     if goal.checkpoints:
@@ -179,12 +180,12 @@ def near_limits(settings: GoalSettings, left: tuple[int, float, int]) -> list[st
 def _budget(goal: Goal, left: tuple[int, float, int], now: float) -> str:
     turns, seconds, tokens = left
     text = (
-        f"Budget: {turns} continuations, {tokens} context tokens and {seconds:.0f} s left; "
-        f"{goal.time_in_force(now):.0f} s used."
+        f"Budget: {counted(turns, 'continuation')}, {counted(tokens, 'context token')} "
+        f"and {seconds:.0f} s left; {goal.time_in_force(now):.0f} s used."
     )
     limits, used = goal.limits, goal.meters.usage
     if limits.total_tokens:
-        text += f" Total tokens left: {max(0, limits.total_tokens - used.total)}."
+        text += f" Total tokens left: {number(max(0, limits.total_tokens - used.total))}."
     if limits.cost:
         text += f" Money left: ${max(0.0, limits.cost - (used.cost or 0.0)):.2f}."
     return text

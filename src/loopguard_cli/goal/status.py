@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from loopguard_cli.core.measures import counted, number
 from loopguard_cli.goal.model import STOPS, Book, Goal, Mode, Result, State, StopReason, Usage, shorten
 from loopguard_cli.goal.settings import Audit, GoalSettings
 from loopguard_cli.goal.shapes import CheckpointData, GoalData, HistoryData, ListData, ResultData, UsageData
@@ -132,9 +133,9 @@ def goal_text(goal: Goal, settings: GoalSettings, now: float, name: str) -> str:
     lines += [f"Mode: {goal.mode.value}"] if goal.mode is not Mode.NORMAL else []
     lines += [f"Check: {check.command}" for check in goal.checks]
     lines.append(f"Continuations: {goal.turns}/{limits.turns}")
-    lines.append(f"Context tokens: {meters.context_tokens:,}/{limits.context_tokens:,}")
+    lines.append(f"Context tokens: {number(meters.context_tokens)}/{number(limits.context_tokens)}")
     if limits.total_tokens:
-        lines.append(f"Total tokens: {usage.total:,}/{limits.total_tokens:,}")
+        lines.append(f"Total tokens: {number(usage.total)}/{number(limits.total_tokens)}")
     lines.append(f"API usage: {_usage_text(usage, limits.cost)}")
     lines.append(f"Time in force: {goal.time_in_force(now):.0f}/{limits.seconds:.0f} s")
     progress = f"{_age(now - meters.last_progress)} ago" if meters.last_progress else "none yet"
@@ -153,7 +154,7 @@ def result_text(result: Result) -> str:
         "State: achieved",
         f"Evidence: {result.evidence}",
         f"Continuations: {result.turns}/{result.limits.turns}",
-        f"Context tokens: {result.meters.context_tokens:,}/{result.limits.context_tokens:,}",
+        f"Context tokens: {number(result.meters.context_tokens)}/{number(result.limits.context_tokens)}",
         f"API usage: {_usage_text(result.meters.usage, 0.0)}",
         f"Time in force: {result.elapsed:.0f}/{result.limits.seconds:.0f} s",
     ]
@@ -164,10 +165,10 @@ def result_text(result: Result) -> str:
 
 def list_text(book: Book) -> str:
     note = " (ordered sequence)" if book.ordered else ""
-    lines = [f"{len(book.goals)} goal{'' if len(book.goals) == 1 else 's'}{note}"] if book.goals else []
-    for number, goal in enumerate(book.goals, start=1):
+    lines = [f"{counted(len(book.goals), 'goal')}{note}"] if book.goals else []
+    for place, goal in enumerate(book.goals, start=1):
         state = goal.state.value + (f": {_reason(goal)}" if _reason(goal) else "")
-        lines.append(f"{number}. [{_place(book, goal)}] {shorten(goal.objective, 160)} ({state})")
+        lines.append(f"{place}. [{_place(book, goal)}] {shorten(goal.objective, 160)} ({state})")
     if book.archive:
         lines.append("Finished:")
         lines += [f"- {shorten(result.objective, 160)} (achieved)" for result in book.archive]
@@ -205,8 +206,8 @@ def _usage_text(usage: Usage, limit: float) -> str:
     cost = "unknown" if usage.cost is None else f"${usage.cost:.4f}"
     most = f"/${limit:.2f}" if limit else ""
     return (
-        f"input {usage.input:,}, output {usage.output:,}, reasoning {usage.reasoning:,}, "
-        f"cache read {usage.cache_read:,}, cache write {usage.cache_write:,}, cost {cost}{most}"
+        f"input {number(usage.input)}, output {number(usage.output)}, reasoning {number(usage.reasoning)}, "
+        f"cache read {number(usage.cache_read)}, cache write {number(usage.cache_write)}, cost {cost}{most}"
     )
 
 

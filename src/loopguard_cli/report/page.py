@@ -8,10 +8,10 @@ from importlib.resources import files
 from string import Template
 
 from loopguard_cli import __version__
-from loopguard_cli.core.measures import money, plural
+from loopguard_cli.core.measures import counted, money, number, plural
 from loopguard_cli.report import charts
 from loopguard_cli.report.model import HINTS, MARKED, Alarm, Budget, Curve, Goal, Kind, Report, names
-from loopguard_cli.report.texts import amount, clock, counted, date, duration, html, number
+from loopguard_cli.report.texts import amount, clock, date, duration, html
 from loopguard_cli.report.timeline import timeline
 
 MARK = "<!doctype html><!-- loopguard report -->"

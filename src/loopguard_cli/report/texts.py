@@ -6,17 +6,7 @@ import time
 from html import escape
 
 from loopguard_cli.core import measures
-from loopguard_cli.core.measures import money
-
-THIN_SPACE = "\N{NARROW NO-BREAK SPACE}"
-
-
-def number(value: float) -> str:
-    return measures.number(value, THIN_SPACE)
-
-
-def counted(count: float, word: str) -> str:
-    return measures.counted(count, word, THIN_SPACE)
+from loopguard_cli.core.measures import money, number
 
 
 def duration(seconds: float) -> str:

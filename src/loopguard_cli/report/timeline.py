@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from loopguard_cli.core.measures import counted
 from loopguard_cli.report.model import MARKED, Item, Kind, Report, Turn, names
-from loopguard_cli.report.texts import clock, counted, duration, html
+from loopguard_cli.report.texts import clock, duration, html
 
 FOLD_FROM = 12
 """So many ordinary items in a row are folded into one line."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from loopguard_cli.core.events import AgentConnected, AnyEvent, Event, TextDelta, ToolAsked
+from loopguard_cli.core.measures import counted
 from loopguard_cli.exit_codes import ExitCode
 from loopguard_cli.testing.demonstration import Check
 from loopguard_cli.testing.exchange import End, Exchange
@@ -91,7 +92,7 @@ class _Trial:
             )
             return
         asked = sum(isinstance(event, ToolAsked) for event in seen.events)
-        yield Check(what="asks before a call", ok=asked > 0, seen=f"{asked} calls asked about")
+        yield Check(what="asks before a call", ok=asked > 0, seen=f"{counted(asked, 'call')} asked about")
         yield Check(
             what="does not execute a third equal call",
             ok=seen.ran == 2,
@@ -102,13 +103,13 @@ class _Trial:
         endless = reply(Say(text=_LOOP, times=None, pace=0.03))
         seen = self._run(turn(say("Went on."), match=_CONTINUED), turn(endless))
         pieces = sum(isinstance(event, TextDelta) for event in seen.events)
-        yield Check(what="shows its text while it streams", ok=pieces > 0, seen=f"{pieces} pieces")
+        yield Check(what="shows its text while it streams", ok=pieces > 0, seen=counted(pieces, "piece"))
         yield _abort(seen)
         resumed = [chat for chat in seen.chats[1:] if chat.text]
         yield Check(
             what="goes on after that",
             ok=bool(resumed) and seen.code == ExitCode.OK,
-            seen=f"{len(resumed)} answer(s) more, exit status {seen.code}",
+            seen=f"{counted(len(resumed), 'answer')} more, exit status {seen.code}",
         )
 
     def _run(self, *turns: Turn) -> _Seen:
@@ -153,7 +154,7 @@ def _abort(seen: _Seen) -> Check:
     first = seen.chats[0] if seen.chats else None
     if first is None:
         return Check(what="can be stopped", ok=False, seen=seen.complaint or "it asked no model")
-    how = f"{first.end} after {len(first.text)} characters"
+    how = f"{first.end} after {counted(len(first.text), 'character')}"
     return Check(what="can be stopped", ok=first.end is End.CLIENT_CLOSED, seen=how)
 
 

@@ -18,7 +18,7 @@ from loopguard_cli.cli.render.status import (
     run_page,
 )
 from loopguard_cli.cli.render.texts import cut, stamp, tilde
-from loopguard_cli.core.measures import duration, number
+from loopguard_cli.core.measures import duration, figure, number
 from loopguard_cli.store.lines import Entry
 
 QUIET_AFTER_S = 5.0
@@ -109,4 +109,4 @@ def _call(session: SessionView) -> tuple[Cell, Cell]:
 
 
 def _bar(gauge: GaugeView) -> Bar:
-    return Bar(gauge.used, gauge.limit, f"{gauge.used:,g} / {gauge.limit:,g}")
+    return Bar(gauge.used, gauge.limit, f"{figure(gauge.used)} / {figure(gauge.limit)}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from loopguard_cli.core.findings import Finding
-from loopguard_cli.core.measures import number
+from loopguard_cli.core.measures import figure, number
 from loopguard_cli.core.settings import Locale
 from loopguard_cli.core.wording import english, korean
 from loopguard_cli.core.wording.hanging import HANGING
@@ -36,7 +36,7 @@ def _fill(template: str, finding: Finding) -> str:
     facts.update(finding.facts)
     for name, value in finding.facts.items():
         if isinstance(value, float):
-            facts[name] = f"{value:g}"
+            facts[name] = figure(value)
     return template.format_map(facts)
 
 
@@ -57,11 +57,12 @@ class Wording:
         said = _fill(templates.get(finding.rule) or self._text("ANY_RULE"), finding)
         cost, spent = finding.cost, []
         if cost.calls:
-            spent.append(self._texts.COST_CALLS.format(cost.calls))
+            said_of_calls = self._texts.COST_CALL if cost.calls == 1 else self._texts.COST_CALLS
+            spent.append(said_of_calls.format(number(cost.calls)))
         if cost.tokens:
-            spent.append(self._texts.COST_TOKENS.format(cost.tokens))
+            spent.append(self._texts.COST_TOKENS.format(number(cost.tokens)))
         if seconds := round(cost.seconds):
-            spent.append(self._texts.COST_SECONDS.format(seconds))
+            spent.append(self._texts.COST_SECONDS.format(number(seconds)))
         return f"{said} {self._texts.COST.format(', '.join(spent))}" if spent else said
 
     def blocked(self, finding: Finding) -> str:
@@ -101,7 +102,7 @@ class Wording:
 
     def capped(self, what: str, limit: float) -> str:
         names: dict[str, str] = self._texts.CAPS
-        return self._text("CAPPED").format(names[what], f"{limit:g}")
+        return self._text("CAPPED").format(names[what], figure(limit))
 
     def leaked(self, tool: str) -> str:
         return self._text("LEAKED").format(tool)

@@ -31,6 +31,7 @@ RULES: dict[str, str] = {
 }
 
 COST = "So far: {}."
+COST_CALL = "{} call"
 COST_CALLS = "{} calls"
 COST_TOKENS = "{} tokens"
 COST_SECONDS = "{} s"

@@ -31,6 +31,7 @@ RULES: dict[str, str] = {
 }
 
 COST = "지금까지: {}."
+COST_CALL = "호출 {}회"
 COST_CALLS = "호출 {}회"
 COST_TOKENS = "토큰 {}개"
 COST_SECONDS = "{}초"

@@ -272,7 +272,7 @@ def limits_of(goal: Goal, settings: GoalSettings) -> dict[str, Any]:
     }
 
 
-_BUDGET = re.compile(r"Budget: (\d+) continuations, (\d+) context tokens")
+_BUDGET = re.compile(r"Budget: ([\d,]+) continuations?, ([\d,]+) context tokens?")
 _NEAR = re.compile(r"Limits are near \(([^)]*)\)")
 _OBJECTIVE = re.compile(r"<goal_objective>\n(.*?)\n</goal_objective>", re.DOTALL)
 
@@ -286,10 +286,14 @@ def read_prompt(sent: Sent) -> dict[str, Any]:
         "evidence_missing": "[goal:complete] was refused" in correction,
         "blocker_missing": "[goal:blocked] was refused" in correction,
         "limits_near": near[1].split(", ") if near else [],
-        "turns_remaining": int(budget[1]) if budget else None,
-        "tokens_remaining": int(budget[2]) if budget else None,
+        "turns_remaining": _whole(budget[1]) if budget else None,
+        "tokens_remaining": _whole(budget[2]) if budget else None,
         "objective": objective[1] if objective else None,
     }
+
+
+def _whole(text: str) -> int:
+    return int(text.replace(",", ""))
 
 
 def _has(have: list[str], want: list[str]) -> str:
