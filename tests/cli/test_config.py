@@ -59,6 +59,12 @@ def test_unset_takes_it_out_again(cli: Cli, project: Path) -> None:
     assert (project / "loopguard.toml").read_text() == "[guard]\n"
 
 
+def test_unset_takes_out_what_no_version_knows(cli: Cli, project: Path) -> None:
+    (project / "loopguard.toml").write_text("[guard]\nold = 1\n")
+    assert "removed" in cli("config", "unset", "guard.old").stdout
+    assert (project / "loopguard.toml").read_text() == "[guard]\n"
+
+
 def test_path_tells_which_files_there_are(cli: Cli, project: Path) -> None:
     (project / "loopguard.toml").write_text("")
     found = {row["path"]: row["exists"] for row in json.loads(cli("config", "path", "--json").stdout)}
@@ -98,7 +104,11 @@ def test_import_writes_what_it_shows_unless_asked_not_to(cli: Cli, project: Path
             ("set", "guard.mode", "loud"),
             f"guard.mode: expected one of on, observe, off, got 'loud' ({ConfigError.advice})",
         ),
-        (("set", "guard.mode", "on", "--user", "--local"), "--user and --local exclude each other (one)"),
+        (
+            ("set", "guard.mode", "on", "--user", "--local"),
+            "--user and --local exclude each other (give one of them)",
+        ),
+        (("unset", "guard.mod"), "unknown setting 'guard.mod' (did you mean 'guard.mode'?)"),
         (("show", "guard.mod"), "unknown setting 'guard.mod' (did you mean 'guard.mode'?)"),
         (("import", "none.json"), "none.json: no such file (name the old plugin's JSON file)"),
     ],

@@ -102,7 +102,7 @@ NAMES = {"Windows", "OpenCode"}
         (("statsu",), 2, "no such command 'statsu' (did you mean 'status'?)"),
         (("frobnicate",), 2, "no such command 'frobnicate' (see 'loopguard --help')"),
         (("status", "--wach"), 2, "no such option: --wach (did you mean --watch?)"),
-        (("config", "shwo"), 2, "no such command 'shwo'. did you mean 'show'?"),
+        (("config", "shwo"), 2, "no such command 'shwo' (did you mean 'show'?)"),
         (("config", "set", "guard.mod", "off"), 2, "guard.mod' (did you mean 'guard.mode'?)"),
         (("config", "set", "guard.mode", "of"), 2, "guard.mode: "),
         (("mode", "off"), 1, "no live run in "),

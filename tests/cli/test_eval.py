@@ -75,4 +75,11 @@ def test_a_folder_without_traces_is_refused(cli: Cli, project: Path) -> None:
     (project / "empty").mkdir()
     done = cli("eval", "empty")
     assert done.returncode == 2
-    assert "empty" in done.stderr
+    assert "empty: no traces (*.jsonl) here" in done.stderr
+    assert "nowhere: no such file or folder" in cli("eval", "nowhere").stderr
+
+
+def test_our_own_state_is_no_trace(cli: Cli, traces: Path) -> None:
+    (traces / ".loopguard").mkdir()
+    (traces / ".loopguard" / "ledger.jsonl").write_text('{"unrelated": 1}\n')
+    assert cli("eval", str(traces)).returncode == 0

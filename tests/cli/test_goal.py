@@ -94,6 +94,22 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(  # type: ignore[no-
     assert not any(book.goals for book in stored_goals(project / ".loopguard").books().values())
 
 
+def test_a_refusal_says_what_to_do_next(goal) -> None:  # type: ignore[no-untyped-def]
+    for words in (("edit", "paint"), ("complete", "done"), ("block", "no paint")):
+        with pytest.raises(LoopguardError, match=r"'loopguard goal set'"):
+            goal(*words)
+    goal("set", "paint")
+    with pytest.raises(LoopguardError, match=r"^There is no such goal \('loopguard goal list' shows them\)$"):
+        goal("focus", "9")
+    for words in (("edit",), ("set", ""), ("focus", "")):
+        with pytest.raises(LoopguardError, match=rf"see 'loopguard goal {words[0]} --help'"):
+            goal(*words)
+
+
+def test_where_no_goals_of_the_plugin_are_it_says_where_it_looked(goal, project: Path) -> None:  # type: ignore[no-untyped-def]
+    assert str(project / ".opencode" / "goals") in goal("import")
+
+
 def test_looking_leaves_no_folder_behind(goal, project: Path) -> None:  # type: ignore[no-untyped-def]
     assert "No active goal. Set one: loopguard goal set" in goal("status")
     assert "No goals yet" in goal("list")

@@ -107,6 +107,14 @@ def test_each_command_asks_its_operation(start: Start, asked: list[Question]) ->
     ]
 
 
+@pytest.mark.parametrize("text", ["make", "[1]", ""])
+def test_arguments_that_are_no_object_are_a_mistake_wherever_one_is(text: str) -> None:
+    with pytest.raises(UsageError, match="no JSON object"):
+        check.command("bash", text)
+    with pytest.raises(UsageError, match="no JSON object"):
+        decide.command(decide.Decision.STOP, arguments=text)
+
+
 @pytest.mark.usefixtures("asked")
 def test_the_answer_is_printed_as_text_or_json(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     start("aaaa1111")

@@ -109,7 +109,7 @@ def test_keep_going_reports_the_damaged_line_and_judges_the_rest(cli: Cli, damag
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (None, "No such file"),
+        (None, "no such file"),
         (b"", ":1: "),
         (b"\x89PNG\r\n\x1a\n", ":1: "),
         (b'{"unrelated": 1}\n', "neither a recording nor a trace"),

@@ -167,7 +167,7 @@ def test_only_loops_after_a_time(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     gone = Conversation(agent="pi", path=tmp_path / "gone.jsonl")
     found = study(gone, SETTINGS)
-    assert found.unreadable == "No such file or directory"
+    assert found.unreadable == "no such file or directory"
     assert not found.sessions
 
 

@@ -208,7 +208,7 @@ def test_an_empty_or_missing_source_is_an_error_that_names_it(tmp_path: Path) ->
     with pytest.raises(InputError, match=r"s\.jsonl"):
         report_of(conversation, SETTINGS)
     empty.unlink()
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         report_of(conversation, SETTINGS)
 
 

@@ -65,7 +65,8 @@ def _usage_line(error: Any) -> str:
     if near := getattr(error, "possibilities", None):
         hint = f"did you mean {next(iter(near))}?"
     else:
-        message = error.format_message()
+        message, asks, near = error.format_message().partition(" Did you mean ")
+        hint = f"did you mean {near}" if asks else hint
     message = " ".join(message.split()).rstrip(".") or "no command given"
     return f"{message[0].lower()}{message[1:]} ({hint})"
 

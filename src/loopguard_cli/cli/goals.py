@@ -34,6 +34,15 @@ _USAGE = frozenset(
      "arguments_too_long", "focus_needs_reference", "missing_blocker"}
 )  # fmt: skip
 
+_LISTED = frozenset({"no_such_goal", "focus_needs_reference"})
+"""Their answer goes on with a list, which an error of one line has no room for."""
+
+_HINTS = {
+    "no_such_goal": "'loopguard goal list' shows them",
+    "no_goal_to_edit": "set one with 'loopguard goal set'",
+    "no_active_goal": "'loopguard goal list' shows what there is; 'loopguard goal set' sets one",
+}
+
 
 class GoalRefused(LoopguardError):
     """The command was understood and cannot be carried out."""
@@ -53,8 +62,13 @@ def ask(arguments: Mapping[str, Any], *, run: str = "", session: str = "") -> An
     if answer.code == "flags":
         *mistakes, _ = answer.text.splitlines()
         raise UsageError("; ".join(mistakes), f"see 'loopguard goal {arguments.get('verb')} --help'")
-    error = UsageError if answer.code in _USAGE else GoalRefused
-    raise error(answer.text or f"refused: {answer.code}")
+    text = answer.text or f"refused: {answer.code}"
+    if answer.code in _LISTED:
+        text = text.splitlines()[0]
+    if answer.code in _USAGE:
+        raise UsageError(text.rstrip("."), f"see 'loopguard goal {arguments.get('verb')} --help'")
+    hint = _HINTS.get(answer.code, "")
+    raise GoalRefused(text.rstrip(".") if hint else text, hint)
 
 
 def _live(arguments: Mapping[str, Any], run: str, session: str) -> Answer | None:

@@ -74,7 +74,18 @@ def load(entry: Entry) -> Any:
     command.name = entry.name
     command.short_help = entry.summary
     command.epilog = epilog(getattr(module, "EXAMPLES", ()))
+    _without_braces(command)
     return command
+
+
+def _without_braces(command: Any) -> None:
+    """``TOOL``, where typer would write ``{TOOL}``: braces are for a choice, ``{on|off}``."""
+    pieces = command.collect_usage_pieces
+    command.collect_usage_pieces = lambda context: [
+        piece[1:-1] if piece.startswith("{") and "|" not in piece else piece for piece in pieces(context)
+    ]
+    for below in getattr(command, "commands", {}).values():
+        _without_braces(below)
 
 
 def epilog(examples: Sequence[str]) -> str:

@@ -96,6 +96,21 @@ def ask(run: str, operation: str, arguments: dict[str, Any], *, session: str = "
     return answer
 
 
+def call_arguments(text: str) -> str:
+    """What ``text`` says, if it is a JSON object. Raises `UsageError`."""
+    import json
+
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise UsageError(
+            f"the arguments {text!r} are no JSON object", """write them as '{"command": "make"}'"""
+        )
+    return text
+
+
 def show(answer: Answer, *, as_json: bool) -> None:
     """Print an answer: its text, or all of it as JSON."""
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -42,7 +41,7 @@ def opened(path: Path) -> BinaryIO:
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
+        raise OSError("not a regular file")
     return os.fdopen(handle, "rb", buffering=_BUFFER_BYTES)
 
 

@@ -35,6 +35,7 @@ from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.detect.masking import mask_volatile
 from loopguard_cli.detect.outcomes import KEPT
 from loopguard_cli.history import Conversation, Tally
+from loopguard_cli.store.folder import reason
 from loopguard_cli.study.evaluate import ALARMS
 from loopguard_cli.study.hindsight import Hindsight, Raised
 from loopguard_cli.study.histories import events
@@ -152,7 +153,7 @@ def study(
                 told = tally.bytes
                 progress(told)
     except OSError as error:
-        result.unreadable = error.strerror or str(error)
+        result.unreadable = reason(error)
     result.left_out = bool(project) and not _within(result.project, project)
     for session in sessions.values():
         session.close()

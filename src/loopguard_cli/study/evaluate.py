@@ -19,6 +19,7 @@ import msgspec
 from loopguard_cli.core.events import ToolAsked
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.errors import InputError
+from loopguard_cli.store.folder import reason
 from loopguard_cli.study.replay import replay
 from loopguard_cli.study.traces import Header, Trace
 
@@ -114,13 +115,21 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_traces(folder: Path) -> list[Path]:
-    """All traces below ``folder``, sorted. Raises `InputError` when there are none."""
+    """All traces below ``folder``, sorted. Raises `InputError` when there are none.
+
+    What is hidden below it, as our own state is, holds none.
+    """
     if folder.is_file():
         return [folder]
+    if not folder.exists():
+        raise InputError(f"{folder}: no such file or folder")
     try:
-        paths = sorted(path for path in folder.rglob("*.jsonl") if path.is_file())
+        found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file())
     except OSError as error:
-        raise InputError(f"{folder}: {error.strerror or error}") from error
+        raise InputError(f"{folder}: {reason(error)}") from error
+    paths = [
+        path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
     if not paths:
         raise InputError(f"{folder}: no traces (*.jsonl) here")
     return paths

@@ -13,6 +13,7 @@ from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.errors import InputError
 from loopguard_cli.history import NAMES, Conversation, Tally
 from loopguard_cli.report import Report
+from loopguard_cli.store.folder import reason
 from loopguard_cli.store.redaction import Redactor
 from loopguard_cli.study.hindsight import Hindsight
 from loopguard_cli.study.histories import TRACE, events, find, installed
@@ -39,7 +40,7 @@ def report_of(
             told = _history(conversation, settings, tally)
         report = retell(report, told, content=content)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: {reason(error)}") from error
     if not report.turns:
         raise InputError(f"{source}: no session in it")
     report.title = _title(conversation, report)

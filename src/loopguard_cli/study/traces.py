@@ -21,6 +21,7 @@ import msgspec
 
 from loopguard_cli.core.events import Event, decode
 from loopguard_cli.errors import InputError
+from loopguard_cli.store.folder import reason
 from loopguard_cli.study.neutral import Translator
 
 RECORD_FORMAT = "loopguard-record"
@@ -107,7 +108,7 @@ class Trace:
         try:
             return self.path.open("rb")
         except OSError as error:
-            raise InputError(f"{self.path}: {error.strerror or error}") from error
+            raise InputError(f"{self.path}: {reason(error)}") from error
 
     def _header(self, file: BinaryIO) -> Header:
         raw = file.readline(MAX_LINE + 1)

@@ -20,7 +20,7 @@ def command(
 ) -> None:
     """Ask how often one tool call was made already and whether it is blocked.
 
-    Counts nothing and permits nothing. For example: loopguard check bash '{"command": "make"}'
+    Counts nothing and permits nothing.
     """
-    fields = {"toolName": tool, "argsJson": arguments}
+    fields = {"toolName": tool, "argsJson": live.call_arguments(arguments)}
     live.show(live.ask(run, "guard.check", fields, session=session), as_json=as_json)

@@ -52,7 +52,8 @@ def _keys(incomplete: str) -> list[str]:
 
 
 Key = Annotated[
-    str, typer.Argument(help="Dotted name of a setting.", autocompletion=_keys, show_default=False)
+    str,
+    typer.Argument(metavar="KEY", help="Dotted name of a setting.", autocompletion=_keys, show_default=False),
 ]
 ToUser = Annotated[bool, typer.Option("--user", help="The user file, for all projects.")]
 ToLocal = Annotated[
@@ -78,16 +79,15 @@ Assignments = Annotated[
 )
 def show(
     key: Annotated[
-        str, typer.Argument(help="A setting or a section; all if left out.", autocompletion=_keys)
+        str,
+        typer.Argument(metavar="KEY", help="A setting or a section; all if left out.", autocompletion=_keys),
     ] = "",
     assignments: Assignments = None,
     changed: Annotated[bool, typer.Option("--changed", help="Only what is not at its default.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the settings in force in this folder, each with where it comes from."""
-    from loopguard_cli.config import schema
     from loopguard_cli.config.load import load_for
-    from loopguard_cli.errors import ConfigError
 
     loaded = load_for(_project(), assignments=assignments or ())
     for line in loaded.ignored:
@@ -96,8 +96,7 @@ def show(
     if key:
         rows = [row for row in rows if row[0] == key or row[0].startswith(f"{key}.")]
         if not rows:
-            near = schema.near(key, [*schema.leaves(), *schema.sections()])
-            raise ConfigError(f"unknown setting {key!r}", near and f"did you mean {near!r}?")
+            raise _unknown(key)
     if changed:
         rows = [row for row in rows if row[2] != "default"]
     if as_json:
@@ -122,7 +121,9 @@ def show(
 )
 def set_value(
     key: Key,
-    value: Annotated[str, typer.Argument(help="Lists as a,b; tables as name=value,name=value.")],
+    value: Annotated[
+        str, typer.Argument(metavar="VALUE", help="Lists as a,b; tables as name=value,name=value.")
+    ],
     user: ToUser = False,
     local: ToLocal = False,
 ) -> None:
@@ -148,11 +149,13 @@ def set_value(
 )
 def unset(key: Key, user: ToUser = False, local: ToLocal = False) -> None:
     """Take one setting out of a file, so that a weaker source or the default holds again."""
-    from loopguard_cli.config import write
+    from loopguard_cli.config import schema, write
 
     path = _target(user=user, local=local)
-    if write.remove(path, key):
+    if write.remove(path, key):  # also what no version of ours knows
         typer.echo(f"{key} removed ({path})")
+    elif schema.find(tuple(key.split("."))) is None and key not in schema.sections():
+        raise _unknown(key)
     else:
         typer.echo(f"{key} is not set in {path}")
 
@@ -205,7 +208,9 @@ def schema() -> None:
     ),
 )
 def import_file(
-    file: Annotated[Path, typer.Argument(help="Its JSON file: .pi/loop-guard.json, opencode.json, …")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Its JSON file: .pi/loop-guard.json, opencode.json, …")
+    ],
     user: ToUser = False,
     local: ToLocal = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the settings, write nothing.")] = False,
@@ -227,6 +232,14 @@ def import_file(
         typer.echo(f"  not taken over: {note}")
 
 
+def _unknown(key: str) -> Exception:
+    from loopguard_cli.config import schema
+    from loopguard_cli.errors import ConfigError
+
+    near = schema.near(key, [*schema.leaves(), *schema.sections()])
+    return ConfigError(f"unknown setting {key!r}", near and f"did you mean {near!r}?")
+
+
 def _project() -> Path:
     from loopguard_cli.store.paths import project_folder
 
@@ -238,7 +251,7 @@ def _target(*, user: bool, local: bool) -> Path:
     from loopguard_cli.errors import UsageError
 
     if user and local:
-        raise UsageError("--user and --local exclude each other", "one")
+        raise UsageError("--user and --local exclude each other", "give one of them")
     if user:
         return sources.user_file()
     shared, own = (_project() / name for name in sources.PROJECT_FILES)

@@ -33,7 +33,9 @@ def command(
     tool: Annotated[
         str, typer.Option("--tool", metavar="NAME", help="Exact name of the tool to call next.")
     ] = "",
-    arguments: Annotated[str, typer.Option("--args", metavar="JSON", help="Its arguments.")] = "{}",
+    arguments: Annotated[
+        str, typer.Option("--args", metavar="JSON", help="Its arguments, a JSON object.")
+    ] = "{}",
     observed: Annotated[
         str, typer.Option("--observed", metavar="TEXT", help="What the attempts so far showed.")
     ] = "",
@@ -58,6 +60,6 @@ def command(
         "rationale": rationale,
         "expectedInformation": expected,
         "nextTool": tool,
-        "argsJson": arguments,
+        "argsJson": live.call_arguments(arguments),
     }
     live.show(live.ask(run, "guard.decide", fields, session=session), as_json=as_json)

@@ -31,7 +31,9 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="As if this were set; repeatable."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes to work with; 0: one per core.")] = 0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=0, metavar="N", help="Processes to work with; 0: one per core.")
+    ] = 0,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Report damaged traces and leave them out.")
     ] = False,

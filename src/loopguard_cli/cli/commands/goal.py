@@ -303,6 +303,11 @@ def import_goals(
         counted(done.results, "result"),
         counted(len(done.sessions), "session"),
     ]
+    if file is None and not (done.goals or done.results or done.skipped or done.kept):
+        typer.echo(
+            f"No goals of the plugin were found in {project / '.opencode' / 'goals'}; name its state file."
+        )
+        return
     typer.echo(f"Imported: {', '.join(counts)}.")
     if done.kept:
         typer.echo(f"Left as they are, because they have goals here: {', '.join(done.kept)}")

@@ -120,6 +120,7 @@ def _state() -> Path:
 
 
 def _entries(state: Path) -> Iterator[Entry]:
+    from loopguard_cli.core.measures import counted
     from loopguard_cli.store.lines import Entry
     from loopguard_cli.store.reading import read_ledger
 
@@ -130,7 +131,9 @@ def _entries(state: Path) -> Iterator[Entry]:
         elif not item.restated:
             yield item
     if damaged:
-        typer.echo(f"loopguard: skipped {damaged} damaged lines of the ledger in {state}", err=True)
+        typer.echo(
+            f"loopguard: skipped {counted(damaged, 'damaged line')} of the ledger in {state}", err=True
+        )
 
 
 def moment(text: str, now: float) -> float:

@@ -132,6 +132,7 @@ def _write(path: Path, page: str, *, private: bool) -> None:
 
     from loopguard_cli.errors import InputError
     from loopguard_cli.report import MARK
+    from loopguard_cli.store.folder import reason
 
     try:
         if path.exists():
@@ -144,6 +145,4 @@ def _write(path: Path, page: str, *, private: bool) -> None:
             file.write(page)
         fresh.replace(path)
     except OSError as error:
-        raise InputError(
-            f"cannot write {path}: {error.strerror or error}", "name another file with -o"
-        ) from error
+        raise InputError(f"cannot write {path}: {reason(error)}", "name another file with -o") from error

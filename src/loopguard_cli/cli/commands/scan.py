@@ -44,7 +44,10 @@ def command(
     since: Annotated[
         str,
         typer.Option(
-            "--since", metavar="WHEN", help="A date (2026-11-30) or a span (12h, 7d).", show_default=False
+            "--since",
+            metavar="WHEN",
+            help="Only what is newer: 90s, 10m, 2h, 3d, or a date and time.",
+            show_default=False,
         ),
     ] = "",
     agents: Annotated[
