@@ -147,9 +147,9 @@ def test_leases(project: Path) -> None:
     (file,) = (project / ".loopguard" / "leases").glob("*.json")
     held = json.loads(file.read_text())
     file.write_text(json.dumps({**held, "started": "long ago"}))
-    assert ("note", "1 leases of runs that are gone; the next run takes them over") in lines("state")
+    assert ("note", "1 lease of runs that are gone; the next run takes over") in lines("state")
     file.write_text("{")
-    assert ("warning", "1 leases cannot be made out") in lines("state")
+    assert ("warning", "1 lease cannot be made out") in lines("state")
 
 
 def test_live_runs_are_asked(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,14 @@ def test_keep_going_reports_the_damaged_line_and_judges_the_rest(cli: Cli, damag
     assert done.stderr.count("\n") == 1
     assert "damaged.jsonl:5: " in done.stderr
     assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == [7, 9]
+
+
+def test_a_pipe_is_refused_and_not_half_read(cli: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    done = cli("replay", str(tmp_path / "pipe.jsonl"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pipe.jsonl: not a regular file (write it into a file first)" in done.stderr
+    assert ": is a directory (" in cli("replay", str(tmp_path)).stderr
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -39,8 +40,11 @@ def records(path: Path, decoder: msgspec.json.Decoder[T], tally: Tally) -> Itera
 def opened(path: Path) -> BinaryIO:
     """``path`` for reading. Raises OSError for what is no file: a pipe would be waited for without end."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    kind = os.fstat(handle).st_mode
+    if not stat.S_ISREG(kind):
         os.close(handle)
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         raise OSError("not a regular file")
     return os.fdopen(handle, "rb", buffering=_BUFFER_BYTES)
 

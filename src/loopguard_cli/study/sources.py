@@ -9,6 +9,7 @@ from time import mktime
 
 from loopguard_cli.core.events import Event
 from loopguard_cli.core.ids import NO_SESSION, SessionId
+from loopguard_cli.core.measures import counted
 from loopguard_cli.core.settings import GuardSettings
 from loopguard_cli.errors import InputError
 from loopguard_cli.history import NAMES, Conversation, Tally
@@ -46,7 +47,8 @@ def report_of(
     report.title = _title(conversation, report)
     missing = tally.damaged + tally.oversized
     if missing:
-        report.notes.append(f"{missing} damaged or oversized records of the source were left out.")
+        left_out = counted(missing, "damaged or oversized record")
+        report.notes.append(f"Left out of the source: {left_out}.")
     return report
 
 

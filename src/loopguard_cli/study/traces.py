@@ -21,6 +21,7 @@ import msgspec
 
 from loopguard_cli.core.events import Event, decode
 from loopguard_cli.errors import InputError
+from loopguard_cli.history.lines import opened
 from loopguard_cli.store.folder import reason
 from loopguard_cli.study.neutral import Translator
 
@@ -106,9 +107,11 @@ class Trace:
 
     def _open(self) -> BinaryIO:
         try:
-            return self.path.open("rb")
+            return opened(self.path)
         except OSError as error:
-            raise InputError(f"{self.path}: {reason(error)}") from error
+            # Header and events are read one after the other, and again: a pipe gives all of it only once.
+            hint = "" if error.errno else "write it into a file first"
+            raise InputError(f"{self.path}: {reason(error)}", hint) from error
 
     def _header(self, file: BinaryIO) -> Header:
         raw = file.readline(MAX_LINE + 1)

@@ -263,7 +263,7 @@ def _exhausted(played: Played) -> list[Check]:
         Check(
             what="it was continued twice and no more",
             ok=len(continued) == 2,
-            seen=f"{len(continued)} continuations",
+            seen=counted(len(continued), "continuation"),
         ),
         _ended(played, ExitCode.LOOP),
     ]

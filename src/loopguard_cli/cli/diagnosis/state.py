@@ -73,11 +73,11 @@ def _leases(leases: list[lease.Standing]) -> Iterator[Diagnosis]:
         text = f"goals are driven by: {', '.join(sorted(set(alive)))}"
         yield Diagnosis(area="state", level=Level.OK, text=text)
     if left := sum(not one.alive and not one.damaged for one in leases):
-        text = f"{left} leases of runs that are gone; the next run takes them over"
+        text = f"{counted(left, 'lease')} of runs that are gone; the next run takes over"
         yield Diagnosis(area="state", level=Level.NOTE, text=text)
     if damaged := sum(one.damaged for one in leases):
         yield Diagnosis(
-            area="state", level=Level.WARNING, text=f"{damaged} leases cannot be made out",
+            area="state", level=Level.WARNING, text=f"{counted(damaged, 'lease')} cannot be made out",
             advice="damaged ones expire within 30 seconds; those of a newer loopguard need that one",
         )  # fmt: skip
 

@@ -179,7 +179,7 @@ def _state(run: RunView, now: float) -> Cell:
         return Cell(f"running for {age(now - run.since)}", Tone.GOOD)
     if run.ended is None:
         return Cell(f"killed, last heard of {ago(run.last or run.since, now)}", Tone.WARN)
-    lasted = f"ended {ago(run.ended, now)} after {duration(run.ended - run.since)}"
+    lasted = f"ended {ago(run.ended, now).replace('now', 'just now')} after {duration(run.ended - run.since)}"
     return Cell(f"{lasted}, exit status {run.code}", Tone.WARN if run.code else Tone.PLAIN)
 
 
