@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from tests.runtime.reach.test_hooks import Served, serving
 
@@ -170,18 +171,33 @@ def test_nobody_waits_in_the_name_of_another_process(tell: Tell) -> None:
         while not it.refused():
             await asyncio.sleep(0)
         os.close(answer)
-        for end in "qa":
-            (folder / f"{os.getpid()}.{end}").unlink()
         assert it.refused() == ["echo"]
         assert len(it.it.agent.calls) == 1
 
     tell(story)
 
 
-def test_who_is_refused_holds_nothing_of_ours_for_long(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def open_files() -> int:
-        return len(list(Path("/proc/self/fd").iterdir()))
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
+
+def test_who_leaves_before_it_has_asked_holds_nothing_of_ours(tell: Tell) -> None:
+    async def story(it: Agent) -> None:
+        before = open_files()
+        client = subprocess.Popen(it.command(), stdin=subprocess.PIPE)
+        while not psutil.Process(client.pid).children():
+            await asyncio.sleep(0)
+        # What it has started for its question has that open still.
+        client.kill()
+        await asyncio.to_thread(client.communicate)
+        while open_files() != before:
+            await asyncio.sleep(0)
+        assert it.it.agent.calls == []
+
+    tell(story)
+
+
+def test_who_is_refused_holds_nothing_of_ours_for_long(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Agent) -> None:
         assert await it.calls() == 0
         client = await asyncio.create_subprocess_exec(*it.command(), stdin=subprocess.PIPE)

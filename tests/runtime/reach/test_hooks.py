@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
+import select
+import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +20,7 @@ import pytest
 
 from loopguard_cli.agents.base import Answer, BridgeAddress, HookCall, HookReply
 from loopguard_cli.core.events import Event, Unparsed
-from loopguard_cli.runtime.reach.hooks import HookServer
+from loopguard_cli.runtime.reach.hooks import HookServer, command
 
 
 class Agent:
@@ -221,10 +225,115 @@ def test_a_caller_that_leaves_is_noticed(served: Run) -> None:
 
 
 def test_without_a_supervisor_the_client_says_nothing(tmp_path: Path) -> None:
-    from loopguard_cli.runtime.reach.hooks import command
-
     gone = subprocess.Popen(["true"])
     gone.wait()
     for folder, pid in ((tmp_path / "none", 1), (tmp_path, gone.pid)):
         done = subprocess.run([*command(folder, pid), "echo"], input=b"{}", capture_output=True, timeout=20)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+SUPERVISOR = """
+import asyncio, sys
+from pathlib import Path
+from tests.runtime.reach.test_hooks import serving
+
+async def main():
+    async with serving(Path(sys.argv[1])) as it:
+        print("listening", flush=True)
+        await it.agent.heard(lambda: it.agent.calls)
+        print("called", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """It can be killed. Its parent has not collected it by then, so its number still stands for it."""
+    argv = [sys.executable, "-c", SUPERVISOR, str(tmp_path)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"listening\n"
+        yield process
+        process.kill()
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["requests", "turn"], "of its own, which it could not remove"
+
+
+BODIES = pytest.mark.parametrize("body", [b"{}", b"x" * 300_000], ids=["short", "long"])
+
+
+def client_of(supervisor: subprocess.Popen[bytes], folder: Path) -> subprocess.Popen[bytes]:
+    argv = [*command(folder, supervisor.pid), "wait"]
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@BODIES
+def test_a_client_of_a_killed_supervisor_says_nothing(
+    supervisor: subprocess.Popen[bytes], tmp_path: Path, body: bytes
+) -> None:
+    supervisor.kill()
+    os.waitid(os.P_PID, supervisor.pid, os.WEXITED | os.WNOWAIT)
+    with client_of(supervisor, tmp_path) as client:
+        assert client.communicate(body, timeout=20) == (b"", b"")
+    assert client.returncode == 0
+
+
+@BODIES
+def test_a_client_is_let_go_by_a_supervisor_that_is_killed_before_it_hears_of_it(
+    supervisor: subprocess.Popen[bytes], tmp_path: Path, body: bytes
+) -> None:
+    supervisor.send_signal(signal.SIGSTOP)
+    with client_of(supervisor, tmp_path) as client:
+        while not (tmp_path / f"{client.pid}.a").exists():
+            assert client.poll() is None
+        supervisor.kill()
+        assert client.communicate(body, timeout=20) == (b"", b"")
+    assert client.returncode == 0
+
+
+def test_a_waiting_client_is_let_go_by_a_supervisor_that_is_killed(
+    supervisor: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    with client_of(supervisor, tmp_path) as client:
+        assert client.stdin is not None
+        client.stdin.write(b"{}")
+        client.stdin.close()
+        client.stdin = None
+        assert supervisor.stdout is not None
+        assert supervisor.stdout.readline() == b"called\n"
+        supervisor.kill()
+        assert client.communicate(timeout=20) == (b"", b"")
+    assert client.returncode == 0
+
+
+def test_a_client_that_was_not_let_in_waits_for_another_turn(tmp_path: Path) -> None:
+    """As long as there is somebody who could let it in."""
+
+    def held(name: str) -> int:
+        """A pipe that the test alone has open, for writing."""
+        os.mkfifo(tmp_path / "next")
+        reading = os.open(tmp_path / "next", os.O_RDONLY | os.O_NONBLOCK)
+        (tmp_path / "next").rename(tmp_path / name)
+        writing = os.open(tmp_path / name, os.O_WRONLY)
+        os.close(reading)
+        return writing
+
+    turn, requests = held("turn"), held("requests")
+    asked = os.open(tmp_path / "requests", os.O_RDONLY)
+    argv = [*command(tmp_path, os.getpid()), "echo"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        assert os.read(asked, 1000) == b"%d echo\n" % client.pid
+        for _ in range(3):
+            waiting = select.poll()
+            waiting.register(turn, 0)
+            while waiting.poll(0):  # nobody has it open yet
+                assert client.poll() is None
+            former, turn = turn, held("turn")
+            os.close(former)
+            assert os.read(asked, 1000) == b"\n"
+        for fd in (turn, requests, asked):
+            os.close(fd)
+        assert client.communicate(b"{}", timeout=20)[0] == b""
+    assert client.returncode == 0

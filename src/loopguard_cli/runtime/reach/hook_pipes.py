@@ -1,7 +1,9 @@
 """Hooks by a shell client (``hook.sh``) and named pipes in the run's private folder.
 
 ``requests`` takes one short line per call (written at once, so that calls do not mix); the body
-comes by a pipe of the call's own, ended by NUL, and the answer goes back by another.
+comes by a pipe of the call's own, ended by NUL, and the answer goes back by another. Until we have
+opened those two, a client waits at ``turn``, which we hold open: it ends when callers were let in, and
+is then another pipe of the same name. So it ends with us as well, however we end.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ CROWD = 100
 REFUSED_SECONDS = 5.0
 """Within which a client that is refused has asked its question."""
 
+_HELD = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
+
 
 class HookPipes:
     """Waits for clients in ``folder``."""
@@ -33,11 +37,13 @@ class HookPipes:
         self._server = server
         self._folder = folder
         self._loop = asyncio.get_running_loop()
-        self._path = folder / "requests"
+        self._path, self._turn_path = folder / "requests", folder / "turn"
         self._lines = LineBuffer(REQUEST_BYTES)
+        self._turn = -1
+        self._next_turn()
         os.mkfifo(self._path, 0o600)
         # For writing too: it is never at its end, however many clients come and go.
-        self._fd = os.open(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._fd = os.open(self._path, _HELD)
         self._loop.add_reader(self._fd, self._read)
         self._open: set[_Caller] = set()
 
@@ -46,7 +52,24 @@ class HookPipes:
             caller.close()
         self._loop.remove_reader(self._fd)
         os.close(self._fd)
-        hooks.remove(self._path)
+        self._end_turn()
+        for path in (self._path, self._turn_path):
+            hooks.remove(path)
+
+    def _next_turn(self) -> None:
+        """Those who wait look whether they were let in."""
+        fresh = self._turn_path.with_suffix(".next")
+        with suppress(FileExistsError):
+            os.mkfifo(fresh, 0o600)
+        fresh.rename(self._turn_path)
+        # Closed first, so that there is a number for the next one; who comes in between asks once more.
+        self._end_turn()
+        self._turn = os.open(self._turn_path, _HELD)
+
+    def _end_turn(self) -> None:
+        turn, self._turn = self._turn, -1
+        if turn >= 0:
+            os.close(turn)
 
     def _read(self) -> None:
         try:
@@ -60,6 +83,8 @@ class HookPipes:
                     caller = _Caller(self._server, self._folder, int(client), hook, self._open.discard)
                     self._open.add(caller)
                     caller.begin(crowded=len(self._open) > CROWD)
+        with suppress(OSError):
+            self._next_turn()
 
 
 class _Caller:
@@ -78,15 +103,17 @@ class _Caller:
         self._patience: asyncio.TimerHandle | None = None
         self._body = bytearray()
         self._loop = asyncio.get_running_loop()
-        # The answer's pipe first: when its question has been read, the client lets go of its own end.
         self._answer = os.open(self._stem.with_suffix(".a"), os.O_WRONLY | flags)
         try:
-            # Looked at while it waits for us to open the second pipe, so it is as it was started.
+            # Looked at while it waits to be let in, so it is as it was started.
             self._who = server.at_pipe(client, self._answer, hook)
-            self._question = os.open(self._stem.with_suffix(".q"), os.O_RDWR | flags)
+            self._question = os.open(self._stem.with_suffix(".q"), os.O_RDONLY | flags)
         except OSError:
             os.close(self._answer)
             raise
+        # This lets it in, and it would have to start a program for it.
+        for suffix in (".q", ".a"):
+            hooks.remove(self._stem.with_suffix(suffix))
         self._unsent = b""
 
     def begin(self, *, crowded: bool) -> None:
@@ -126,9 +153,6 @@ class _Caller:
             self.close()
         elif end:
             self._end_question()
-            # The client has opened all that it needs, and would have to start a program for this.
-            for suffix in (".q", ".a"):
-                hooks.remove(self._stem.with_suffix(suffix))
             if not self._admitted:
                 self.reply(HookReply(call=0, code=1, text=hooks.NOT_OURS))
                 return
