@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from loopguard_cli.detect.masking import has_digit
 from loopguard_cli.detect.matter import Floor, Matter
-from loopguard_cli.detect.periodic import CharCycle
+from loopguard_cli.detect.periodic import FAR, CharCycle
 from loopguard_cli.detect.repetition import Repetition
 
 _COUNTED = (Floor(20, 1_024), Floor(60, 3_072))
@@ -28,20 +27,15 @@ class CountedCycle(CharCycle):
     It need not be seen at once, so that little is spent on it.
     """
 
-    STRIDE = 4 * CharCycle.STRIDE
+    STRIDE = FAR
     EVERY = 1
 
     def feed(self, text: str, event: int) -> Sequence[Repetition]:
         """``text``: exactly one stride."""
-        if not (self.unit or has_digit(text)):
-            self.pass_over(text)
-            return ()
-        return super().feed(text, event)
-
-    def read(self, text: str) -> str:
-        if text.isascii():  # bytes are several times faster
-            return text.encode().translate(_ONE_DIGIT_OF_ASCII).decode()
-        return text.translate(_ONE_DIGIT)
+        read = _with_one_digit(text)
+        if read == text and not self.unit:
+            return self.pass_over(text)
+        return super().feed(read, event)
 
     def floors(self, matter: Matter, unit: str) -> tuple[Floor, Floor] | None:
         numbers = len(_NUMBER.findall(unit + unit[:1])) if "0" in unit else 0
@@ -50,3 +44,9 @@ class CountedCycle(CharCycle):
         if matter is Matter.CODE:
             return _COUNTED_CODE if self.lines >= OBJECT else None
         return _COUNTED if matter in (Matter.PROSE, Matter.ITEM) else None
+
+
+def _with_one_digit(text: str) -> str:
+    if text.isascii():  # bytes are several times faster
+        return text.encode().translate(_ONE_DIGIT_OF_ASCII).decode()
+    return text.translate(_ONE_DIGIT)

@@ -52,6 +52,13 @@ class MixedProse:
                 flowing += self._flowing.add((one,))
         return [*flowing, *self._all.add(sentences)]
 
+    def latest(self) -> list[str]:
+        return self._all.latest()
+
+    @property
+    def following(self) -> bool:
+        return self._all.following or self._flowing.following
+
     def gauges(self) -> Iterable[Gauge]:
         yield from chain(self._all.gauges(), self._flowing.gauges())
 

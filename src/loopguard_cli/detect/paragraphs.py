@@ -19,6 +19,8 @@ not that it loops.
 Of the first two, 96 lines of reasoning or 160 of text may be cut off.
 
 Looked at every 16 sentences; all but the first every 32, and closely only when these hold few new words.
+Sentences are read only where two blocks of 1,024 characters, or the first 512, have hardly any words that are
+new (see `detect.glance`); in a text that is shorter nothing is found.
 """
 
 from __future__ import annotations
@@ -139,6 +141,11 @@ class Paragraphs:
         if len(recent) > 2 * _REMEMBERED:
             del recent[:-_REMEMBERED]
         return found
+
+    @property
+    def following(self) -> bool:
+        """Something was said about the text, and is said again if there is no end of it."""
+        return bool(self._told) and not self._cut
 
     def gauges(self) -> Iterator[Gauge]:
         """Lines in a row that are few but for their numbers, from half of what it takes on; how often each

@@ -27,8 +27,10 @@ RULE = "char-cycle"
 MAX_UNIT = 2_000
 STRIDE = STRETCH
 _PROBE = 64
+FAR = 512
+"""Characters between two tests that look back for all units: until a long one counts, it takes longer."""
 _NEAR = 256
-"""Between the tests that look back for all units, only short ones are looked for."""
+"""So far back the others look, where nothing was seen again lately."""
 _COPIES = 3
 _TAIL = MAX_UNIT * _COPIES + STRIDE
 _CANDIDATES = 3
@@ -38,10 +40,10 @@ class CharCycle:
     """Follows one part of a message."""
 
     STRIDE = STRIDE
-    """Characters between two places in which it may be tested."""
+    """Characters between two places in which it may be tested; those of another look are `FAR`."""
     EVERY = 2
     """One in so many is tested. A cycle that is long enough to count has been there for more than a stride,
-    and one of long units for more than `_NEAR`: where nothing was seen again before, there is none."""
+    and one of long units for more than `FAR`: where nothing was seen again before, there is none."""
 
     def __init__(self, part: str, in_code: Callable[[int], bool], beside: CharCycle | None = None) -> None:
         """``beside``: another look at the same text, taken less often."""
@@ -76,49 +78,41 @@ class CharCycle:
         self._size = size = self._size + len(text)
         if size < self._next:
             return ()
-        self._seen.append((size, event))
-        found = self._test(event) if size >= self._due else ()
-        self._pass(size)
-        return found
-
-    def _pass(self, size: int) -> None:
-        """Strides are complete."""
         self._next = size - size % self.STRIDE + self.STRIDE
-        if size - self._start > 2 * _TAIL:
-            self._start = size - _TAIL
-            self._tail, self._fresh = self._known()[-_TAIL:], []
-
-    def _known(self) -> str:
-        """The text that counts as known, as it is compared."""
-        return self._tail + self.read("".join(self._fresh))
+        self._seen.append((size, event))
+        return self._test(event) if size >= self._due else ()
 
     def _test(self, event: int) -> Sequence[Repetition]:
         """Look at what came since, where a test is due."""
-        buffer = self._tail = self._known()
-        self._fresh = []
-        base, beside, stride = self._start, self._beside, self.STRIDE
+        buffer = self._tail + "".join(self._fresh)
+        self._fresh.clear()
+        base, beside, due, size = self._start, self._beside, self._due, self._size
+        stride, step = self.STRIDE, self.STRIDE * self.EVERY
         found: list[Repetition] = []
-        while (due := self._due) <= self._size:
+        while due <= size:
             end = due - base
-            far = due % _NEAR == 0
-            if beside is not None and far:
+            far = due % FAR == 0
+            if far and beside is not None:
                 found += beside.feed(buffer[end - beside.STRIDE : end], event)
-            at, repetition = 0, None
+            repetition = None
             if self.unit and self._goes_on(buffer, end):
                 repetition = self._judge(buffer, base, end)
             else:
                 probe = end - _PROBE
-                reach = MAX_UNIT if far else _NEAR
-                at = buffer.rfind(buffer[probe:end], max(0, probe - reach), end - 1)
-                if at >= 0:
-                    repetition = self._begin(buffer, base, end, at)
-            if at >= 0:
-                self._suspect = max(self._suspect, due + (_NEAR if far else stride))
+                lowest = probe - (MAX_UNIT if far or due <= self._suspect else _NEAR)
+                at = buffer.rfind(buffer[probe:end], max(0, lowest), end - 1)
+                if at < 0:  # as nearly always
+                    due += stride if due < self._suspect else step - due % step
+                    continue
+                repetition = self._begin(buffer, base, end, at)
+            self._suspect = max(self._suspect, due + (FAR if far else stride))
             if repetition is not None:
                 found.append(repetition)
-            self._due = due + stride
-            if self._due > self._suspect:
-                self._due += -self._due % (stride * self.EVERY)
+            due += stride
+        self._due = due
+        if size - base > 2 * _TAIL:
+            self._start, buffer = size - _TAIL, buffer[-_TAIL:]
+        self._tail = buffer
         return found
 
     def gauges(self) -> Iterable[Gauge]:
@@ -134,16 +128,13 @@ class CharCycle:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def read(self, text: str) -> str:
-        """``text`` as it is compared."""
-        return text
-
-    def pass_over(self, text: str) -> None:
-        """Take ``text``, of one stride, in without a test."""
+    def pass_over(self, text: str) -> Sequence[Repetition]:
+        """Take ``text``, exactly one stride, in without a test."""
         self._fresh.append(text)
-        self._size += len(text)
+        self._size += self.STRIDE
+        self._next += self.STRIDE
         self._due += self.STRIDE
-        self._pass(self._size)
+        return ()
 
     def floors(self, matter: Matter, unit: str) -> tuple[Floor, Floor] | None:
         return floors_of(matter, len(unit), self.lines)

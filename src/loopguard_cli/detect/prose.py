@@ -117,6 +117,15 @@ class ProseWindow:
             self._running = False
         return True
 
+    def latest(self) -> list[str]:
+        """The sentences that count, the latest ones."""
+        return [one.key for one in self._recent]
+
+    @property
+    def following(self) -> bool:
+        """prose-irregular is under way: it may be completed by any sentence that is repeated."""
+        return self._repeated >= self._threshold + 2
+
     def gauges(self) -> Iterable[Gauge]:
         """Blocks in a row of the best length; repeated ones among the latest sentences."""
         blocks = max((run // length + 1 for length, run in enumerate(self._runs[1:], 1) if run), default=0)

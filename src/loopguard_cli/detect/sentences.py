@@ -134,6 +134,23 @@ class Splitter:
         text = "".join(self._held)
         return self._read(text, event, final=True) if text else []
 
+    def skip(self, size: int) -> None:
+        """Nobody needs to know what is held, nor the next ``size`` characters, behind which a line begins.
+        No fence is in them."""
+        self._base += sum(map(len, self._held)) + size
+        self._held, self._look_back, self._line = [], "", None
+        self._paragraph += 1
+
+    def opened(self) -> tuple[str, bool]:
+        """The sentence that is open, as far as it goes, or the quote; and whether it began within a line."""
+        text = "".join(self._held)
+        return ("> " + text, False) if self._line is _QUOTE else (text, self._line is not None)
+
+    @property
+    def fenced(self) -> bool:
+        """The latest line that was read is code."""
+        return bool(self._fence)
+
     def in_code(self, offset: int) -> bool:
         """Whether the character at ``offset`` is fenced code, as far as is known so far."""
         at = bisect_right(self._code, (offset, True)) - 1

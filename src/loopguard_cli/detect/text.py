@@ -21,12 +21,13 @@ from loopguard_cli.core.ids import MessageId, PartId, SessionId
 from loopguard_cli.core.settings import GuardSettings, Preset
 from loopguard_cli.detect.base import Quiet, evidence
 from loopguard_cli.detect.counted import CountedCycle
+from loopguard_cli.detect.glance import Glance
 from loopguard_cli.detect.mixed import MixedProse
 from loopguard_cli.detect.paragraphs import Paragraphs
 from loopguard_cli.detect.periodic import CharCycle
-from loopguard_cli.detect.prose import ProseWindow
+from loopguard_cli.detect.prose import MAX_BLOCK, WINDOW, ProseWindow
+from loopguard_cli.detect.reading import Rules, SentenceReading
 from loopguard_cli.detect.repetition import Repetition
-from loopguard_cli.detect.sentences import Sentence, Splitter
 from loopguard_cli.detect.textparts import TextParts
 
 _CALLS = frozenset({ToolAsked, ToolStarted, ToolFinished})
@@ -94,13 +95,22 @@ class TextRules(Quiet):
         return newest.values()
 
     def _open(self, message: MessageId, channel: Channel) -> MessageReading:
-        window = MixedProse if self._mixed else ProseWindow
-        prose = window(self._threshold) if channel is Channel.TEXT else None
+        threshold, spoken = self._threshold, channel is Channel.TEXT
         guessing = self._all and not self._mixed
-        paragraphs = Paragraphs(reasoning=channel is Channel.REASONING) if guessing else None
-        return MessageReading(
-            self._session, message, channel, prose, paragraphs, cycles=self._all, code=self._mixed
-        )
+
+        def rules() -> Rules:
+            window = MixedProse if self._mixed else ProseWindow
+            return Rules(
+                window(threshold) if spoken else None,
+                Paragraphs(reasoning=channel is Channel.REASONING) if guessing else None,
+            )
+
+        def glance() -> Glance:
+            latest = max(WINDOW, MAX_BLOCK * threshold)
+            return Glance(threshold, latest, sentences=spoken, wording=guessing)
+
+        sentences = SentenceReading(rules, None if self._mixed else glance)
+        return MessageReading(self._session, message, channel, sentences, cycles=self._all, code=self._mixed)
 
 
 class MessageReading:
@@ -111,87 +121,62 @@ class MessageReading:
         session: SessionId,
         message: MessageId,
         channel: Channel,
-        prose: ProseWindow | MixedProse | None,
-        paragraphs: Paragraphs | None,
+        sentences: SentenceReading,
         *,
         cycles: bool,
         code: bool,
     ) -> None:
         """``code``: all of it counts as code where cycles are looked for."""
         self._session, self._message = session, message
-        self._prose, self._paragraphs, self._cycles = prose, paragraphs, cycles
-        self._code = code
+        self._sentences, self._cycles, self._code = sentences, cycles, code
         # Stored reasoning may be signed by the provider: it is never trimmed.
         self._trimmable = channel is Channel.TEXT
         self._whole = True
         self._fresh = False
         """It has grown since a tool was used."""
-        self._splitters: dict[PartId, Splitter] = {}
-        self._followed: dict[PartId, CharCycle] = {}
+        self._followed: dict[PartId, CharCycle | None] = {}
 
     def grow(self, part: PartId, text: str, live: bool, seq: int) -> Sequence[Finding]:
         self._fresh = True
-        splitter = self._splitters.get(part)
-        if splitter is None:
-            splitter = self._splitters[part] = Splitter(part)
-            if self._cycles:
-                in_code = _everywhere if self._code else splitter.in_code
-                self._followed[part] = CharCycle(part, in_code, CountedCycle(part, in_code))
-        if isinstance(self._prose, MixedProse):
-            self._prose.feed(part, text)
-        sentences = splitter.feed(text, seq) if self._whole else ()
-        found = self._read(sentences, live) if sentences else []
-        if self._cycles and (cycles := self._followed[part].feed(text, seq)):
-            found += self._findings(cycles)
-        return found
+        followed = self._followed
+        if part not in followed:
+            in_code = self._sentences.open(part)
+            if self._code:
+                in_code = _everywhere
+            follows = CharCycle(part, in_code, CountedCycle(part, in_code)) if self._cycles else None
+            followed[part] = follows
+        read = self._sentences.grow(part, text, live, seq) if self._whole else ()
+        cycle = followed[part]
+        cycles = cycle.feed(text, seq) if cycle is not None else ()
+        return self._findings([*read, *cycles]) if read or cycles else ()
 
     def end(self, part: PartId, seq: int) -> Sequence[Finding]:
-        splitter = self._splitters.get(part)
-        return self._read(splitter.flush(seq), live=True) if splitter else ()
+        if not self._whole or part not in self._followed:
+            return ()
+        return self._findings(self._sentences.end(part, seq))
 
     def acted(self) -> None:
         """A tool was used: what was said before belongs to a window of its own."""
-        if not self._fresh:
-            return
-        self._fresh = False
-        for splitter in self._splitters.values():
-            splitter.flush()
-        if self._prose:
-            self._prose.clear()
-        if self._paragraphs:
-            self._paragraphs.clear()
+        if self._fresh:
+            self._fresh = False
+            self._sentences.acted()
 
     def restart(self) -> None:
-        self._splitters, self._followed = {}, {}
-        if isinstance(self._prose, MixedProse):
-            self._prose.restart()
-        elif self._prose:
-            self._prose.clear()
-        if self._paragraphs:
-            self._paragraphs.clear()
+        self._followed = {}
+        self._sentences.restart()
 
     def exclude(self) -> None:
         """From here on only cycles are looked for; what is code stays as it was last known."""
         self.acted()
-        self._prose = self._paragraphs = None
         self._whole = False
 
     def gauges(self) -> Iterable[Gauge]:
-        if self._prose:
-            yield from self._prose.gauges()
+        if self._whole:
+            yield from self._sentences.gauges()
         if self._fresh:
-            if self._paragraphs:
-                yield from self._paragraphs.gauges()
             for followed in self._followed.values():
-                yield from followed.gauges()
-
-    def _read(self, sentences: Sequence[Sentence], live: bool) -> list[Finding]:
-        found: list[Finding] = []
-        if self._prose and live and (repetitions := self._prose.add(sentences)):
-            found += self._findings(repetitions)
-        if self._paragraphs and (repetitions := self._paragraphs.add(sentences)):
-            found += self._findings(repetitions)
-        return found
+                if followed is not None:
+                    yield from followed.gauges()
 
     def _findings(self, repetitions: Iterable[Repetition]) -> list[Finding]:
         return [
