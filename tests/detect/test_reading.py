@@ -101,6 +101,19 @@ def test_prose_is_found_as_if_all_was_read(text: str, seed: int, largest: int, t
     assert found(reading(glancing=True, threshold=threshold), pieces) == every
 
 
+def test_a_sentence_that_was_open_when_reading_stopped_is_found_at_the_end_of_its_part() -> None:
+    """The first block is read because of its fence, the second one, too, and stops within a sentence."""
+    said = "Let me look at the log of the build now"
+    matters = "".join(f"The matter {at * 7919 % 1000} of {at * 631 % 977} is seen.\n" for at in range(40))
+    first = ("```\nx = 1\n```\n" + matters)[:512]
+    loop = f"\n{said}\n{said}\n{said}"
+    text = first + matters[600 : 600 + 512 - len(loop)] + loop
+    for pieces in ([text], list(text)):
+        every = found(reading(glancing=False), pieces)
+        assert [one[1] for one in every] == ["prose-block"]
+        assert found(reading(glancing=True), pieces) == every
+
+
 @settings(max_examples=60, deadline=None)
 @given(texts(), st.integers(0, 9), st.integers(0, 9))
 def test_findings_do_not_depend_on_pieces(text: str, one: int, other: int) -> None:

@@ -128,7 +128,7 @@ class SentenceReading:
         if self._glance is None or self._awake:
             return self._rules.read(self._splitters[part].flush(seq), live=True)
         seen = self._glance.end()
-        if self._unread and self._unread[-1].text:
+        if not self._unread or self._unread[-1].text:
             self._unread.append(_Piece(part, "", True, seq))
         return self._wake(seen) if seen else ()
 
