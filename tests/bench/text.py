@@ -113,7 +113,7 @@ def rules(text: str, size: int) -> dict[str, Callable[[], object]]:
             text = cut[at]
             while text:
                 piece, text = text[: own.room], text[own.room :]
-                own.feed(piece, read=False)
+                own.feed(piece, said=True)
 
         return look
 

@@ -71,12 +71,13 @@ class Glance:
         self._units = Units(copies, window) if sentences else None
         self._words = Words() if wording else None
 
-    def feed(self, text: str, *, read: bool) -> Seen:
-        """What may be found now that ``text`` has come. What is ``read`` anyway is looked at less closely."""
+    def feed(self, text: str, *, said: bool) -> Seen:
+        """What may be found now that ``text`` has come. Not ``said``: it is read anyway, or was not streamed,
+        so that it is nothing to the rules about sentences."""
         tail = self._tail + text
         self._tail = tail[1 - _FENCE_MARKS :]
         found = _NOTHING
-        if self._units is not None and not read and self._units.feed(text):
+        if self._units is not None and said and self._units.feed(text):
             found = _SENTENCES
         if "```" in tail or "~~~" in tail:  # code may begin
             found = _SENTENCES

@@ -101,7 +101,7 @@ class SentenceReading:
         if glance is None:
             return self._read(part, text, live, seq)
         if len(text) < glance.room:
-            seen = glance.feed(text, read=self._awake)
+            seen = glance.feed(text, said=live and not self._awake)
             if self._awake:
                 return self._read(part, text, live, seq)
             self._unread.append(_Piece(part, text, live, seq))
@@ -111,7 +111,7 @@ class SentenceReading:
         while text:
             blocks = glance.blocks
             piece, text = text[: glance.room], text[glance.room :]
-            seen = glance.feed(piece, read=self._awake)
+            seen = glance.feed(piece, said=live and not self._awake)
             if self._awake:
                 found += self._read(part, piece, live, seq)
             else:
