@@ -19,8 +19,8 @@ not that it loops.
 Of the first two, 96 lines of reasoning or 160 of text may be cut off.
 
 Looked at every 16 sentences; all but the first every 32, and closely only when these hold few new words.
-Sentences are read only where two blocks of 1,024 characters, of 512 at first, have hardly any words that are new
-(see `detect.glance`); in a text that is shorter nothing is found.
+Sentences are read only where two blocks of 1,024 characters, of 512 at first, have hardly any words that are
+new (see `detect.glance`); in a text that is shorter nothing is found.
 """
 
 from __future__ import annotations
