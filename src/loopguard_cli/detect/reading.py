@@ -140,8 +140,7 @@ class SentenceReading:
         else:
             for piece in self._unread:
                 self._passed[piece.part] = self._passed.get(piece.part, 0) + len(piece.text)
-            self._unread.clear()
-            self._size, self._most = 0, _MOST_UNREAD
+            self._forget()
             self._pass()
         self._rules.clear()
         if self._begin is not None:
@@ -150,9 +149,8 @@ class SentenceReading:
     def restart(self) -> None:
         """The text begins anew, at its first character."""
         self._splitters = {}
-        self._unread.clear()
+        self._forget()
         self._passed.clear()
-        self._size, self._most = 0, _MOST_UNREAD
         if isinstance(self._rules.prose, MixedProse):
             self._rules.prose.restart()
         self._rules.clear()
@@ -192,8 +190,7 @@ class SentenceReading:
         found: list[Repetition] = []
         for piece in self._unread:
             found += self._take(piece)
-        self._unread.clear()
-        self._size, self._most = 0, _MOST_UNREAD
+        self._forget()
         self._awake = True
         return found
 
@@ -206,6 +203,11 @@ class SentenceReading:
         elif glance.calm and not self._rules.following() and not self._in_fence():
             self._awake = False
             glance.go_on(self._rules.latest(), *self._splitters[part].opened())
+
+    def _forget(self) -> None:
+        """Nothing is unread any more."""
+        self._unread.clear()
+        self._size, self._most = 0, _MOST_UNREAD
 
     def _in_fence(self) -> bool:
         return any(splitter.fenced for splitter in self._splitters.values())

@@ -54,7 +54,7 @@ class Meter:
 
     def __init__(self, tell: Progress) -> None:
         self._tell = tell
-        self._total = self._before = 0
+        self._before = 0
 
     def read(self, bytes_so_far: int) -> None:
         self._tell(self._before + bytes_so_far)
