@@ -31,6 +31,9 @@ FAR = 512
 """Characters between two tests that look back for all units: until a long one counts, it takes longer."""
 _NEAR = 256
 """So far back the others look, where nothing was seen again lately."""
+_PHRASE = 170
+"""Characters that stand there again are no cycle of a long unit yet, but a phrase, if there are no more: `FAR`
+more of them are still too few to count."""
 _COPIES = 3
 _TAIL = MAX_UNIT * _COPIES + STRIDE
 _CANDIDATES = 3
@@ -94,21 +97,19 @@ class CharCycle:
             far = due % FAR == 0
             if far and beside is not None:
                 found += beside.feed(buffer[end - beside.STRIDE : end], event)
-            repetition = None
             if self.unit and self._goes_on(buffer, end):
                 repetition = self._judge(buffer, base, end)
+                self._suspect = max(self._suspect, due + (FAR if far else stride))
             else:
                 probe = end - _PROBE
                 lowest = probe - (MAX_UNIT if far or due <= self._suspect else _NEAR)
-                at = buffer.rfind(buffer[probe:end], max(0, lowest), end - 1)
-                if at < 0:  # as nearly always
-                    due += stride if due < self._suspect else step - due % step
-                    continue
-                repetition = self._begin(buffer, base, end, at)
-            self._suspect = max(self._suspect, due + (FAR if far else stride))
+                at = buffer.rfind(buffer[probe:end], lowest if lowest > 0 else 0, end - 1)
+                repetition = None
+                if at >= 0:  # as hardly ever
+                    repetition = self._begin(buffer, base, end, at, due + (FAR if far else stride))
             if repetition is not None:
                 found.append(repetition)
-            due += stride
+            due += stride if due < self._suspect else step - due % step
         self._due = due
         if size - base > 2 * _TAIL:
             self._start, buffer = size - _TAIL, buffer[-_TAIL:]
@@ -147,18 +148,24 @@ class CharCycle:
         self.unit, self._told = 0, Action.ALLOW
         return False
 
-    def _begin(self, buffer: str, base: int, end: int, at: int) -> Repetition | None:
-        """The text before ``end`` stands at ``at`` once before: see whether that is a cycle."""
+    def _begin(self, buffer: str, base: int, end: int, at: int, until: int) -> Repetition | None:
+        """The text before ``end`` stands at ``at`` once before: see whether that is a cycle, or might be one
+        ``until`` some offset."""
         probe, lowest = buffer[end - _PROBE : end], max(0, end - _PROBE - MAX_UNIT)
         tries = _CANDIDATES
         while at >= 0 and tries:
             unit = end - _PROBE - at
-            began = _run_start(buffer, end, unit)
-            if end - began >= _least(unit):
-                self.unit, self._began = unit, base + began
-                self.lines = buffer.count("\n", end - unit, end)
-                self._matter = matter_of(buffer[end - unit : end])
-                return self._judge(buffer, base, end)
+            more = end - _PHRASE
+            if unit <= SHORT_UNIT or (
+                more >= unit and buffer[more - unit : at] == buffer[more : end - _PROBE]
+            ):
+                self._suspect = max(self._suspect, until)
+                began = _run_start(buffer, end, unit)
+                if end - began >= _least(unit):
+                    self.unit, self._began = unit, base + began
+                    self.lines = buffer.count("\n", end - unit, end)
+                    self._matter = matter_of(buffer[end - unit : end])
+                    return self._judge(buffer, base, end)
             tries -= 1
             at = buffer.rfind(probe, lowest, at + _PROBE - 1)
         return None

@@ -7,7 +7,7 @@ Equal sentences have equal units, however they are written; so where sentences a
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from loopguard_cli.core.holding import CLOSERS, FINAL, LOOK_BACK, READY
@@ -24,7 +24,8 @@ _LEAST = 8
 besides, as an abbreviation makes them."""
 _PER_SENTENCE = 2
 """Units that the sentences of a text have at most, on average."""
-_MOST_UNITS, _KEPT_UNITS = 1_024, 512
+_KEPT, _MOST = 2, 6
+"""Units that are kept, and that are known at most, of those in a window."""
 
 # In all of these, more is one than for the rules: equal sentences have equal units.
 _FINAL = re.compile(f"[{FINAL}]")
@@ -40,6 +41,7 @@ FOLDED = bytes.maketrans(
 _CLOSED = re.compile(rb"\.'+(?= )")
 _NOTHING_SAID = b" .'-=#*+~|/<"
 """Left out of units, so that white space makes no difference, and rulers are none."""
+_BEFORE_QUOTE = b" -*+.'0123456789"
 _QUOTE = re.compile(rb" *(?:(?:[-*+]|\d{1,9}[.']) +)*>")
 
 
@@ -61,9 +63,10 @@ class Units:
         self._units: list[bytes] = []
         self._forgotten = 0
         """Units before those."""
-        self._known: set[bytes] = set()
-        self._past: dict[bytes, deque[int]] = {}
-        """Where units stand again, the latest places."""
+        self._counts: dict[bytes, int] = {}
+        """How often they stand there."""
+        self._places: dict[bytes, list[int]] = {}
+        """How many end with those that stand there more than once, but for the first."""
         self.feed("\n".join([*latest, ""]))
         self._blocks = deque([len(self._units)], maxlen=MAX_CHARS // BLOCK)
         """Units before each of the latest blocks."""
@@ -88,30 +91,30 @@ class Units:
         # To find something in bytes is several times faster than to ask whether it is in them.
         if data.find(b".'") >= 0:
             data = _CLOSED.sub(b".", data)
-        bits, _, rest = data.replace(b". ", b"\n").rpartition(b"\n")
-        bits, quoted = bits.translate(None, _NOTHING_SAID), False
-        if bits.find(b">") >= 0 and (bits.startswith(b">") or bits.find(b"\n>") >= 0):
-            bits, rest = _without_quotes(data, inside=self._inside)
-            quoted = _QUOTE.match(rest) is not None
-        units = [unit for unit in bits.split(b"\n") if len(unit) >= _LEAST]
-        if text.isascii():
-            done = len(text) - len(rest)
+        said, quoted = data, False
+        if data.find(b">") >= 0 and _may_quote(data):
+            said, quoted = _without_quotes(data, inside=self._inside)
+        # Faster than to replace them.
+        bits, _, rest = b"\n".join(said.split(b". ")).rpartition(b"\n")
+        if quoted:
+            done = text.rfind("\n") + 1
         else:
-            done = text.rfind("\n") + 1 if quoted else _last_end(text)
+            done = len(text) - len(rest) if text.isascii() else _last_end(text)
         self._held = [text[done:]] if done < len(text) else []
         self._tail = text[done:][-LOOK_BACK:]
         inside, self._inside = self._inside, text[done - 1] != "\n" if done else self._inside
-        last = self._take(units) if units else ()
-        return bool(last) and _may_say(text[:done], last, inside=inside)
+        last = self._take(bits.translate(None, _NOTHING_SAID).split(b"\n"))
+        return bool(last) and _may_say(text, data, last, inside=inside)
 
     def at_end(self) -> None:
         """A block is complete."""
         self._blocks.append(self._forgotten + len(self._units))
-        if len(self._units) > _MOST_UNITS:
-            self._forgotten += len(self._units) - _KEPT_UNITS
-            self._units = self._units[-_KEPT_UNITS:]
-            self._known = set(self._units)
-            self._past = {unit: past for unit, past in self._past.items() if unit in self._known}
+        if len(self._units) > _MOST * self._window:
+            surplus = len(self._units) - _KEPT * self._window
+            self._forgotten += surplus
+            del self._units[:surplus]
+            self._counts = dict(Counter(self._units))
+            self._places = {unit: self._places[unit] for unit, count in self._counts.items() if count > 1}
 
     def reach(self) -> int:
         """In how many of the latest blocks the window lies, wherever in the present one it ends."""
@@ -120,39 +123,39 @@ class Units:
             (n for n, units in enumerate(reversed(self._blocks), 1) if units < begin), len(self._blocks)
         )
 
-    def _take(self, units: list[bytes]) -> list[bytes]:
-        """Those that may complete a repetition."""
-        at = self._forgotten + len(self._units)
-        self._units += units
-        new = set(units) - self._known
-        self._known |= new
-        if len(new) == len(units):
-            return []
-        last = []
-        for place, unit in enumerate(units, at):
-            if unit in new:
-                new.remove(unit)
-            elif self._is_last(unit, place):
-                last.append(unit)
+    def _take(self, bits: list[bytes]) -> Sequence[bytes]:
+        """Of the next units, those that may complete a repetition."""
+        units, counts, copies = self._units, self._counts, self._copies
+        last: list[bytes] = []
+        for unit in bits:
+            if len(unit) < _LEAST:
+                continue
+            units.append(unit)
+            counts[unit] = count = counts.get(unit, 0) + 1
+            if count == 1:
+                continue
+            if count == 2:
+                self._places[unit] = [self._forgotten + len(units)]
+            else:
+                self._places[unit].append(self._forgotten + len(units))
+                if count >= copies and self._is_last(unit):
+                    last.append(unit)
         return last
 
-    def _is_last(self, unit: bytes, at: int) -> bool:
-        """Whether ``unit``, here again, may end a block for the last time it takes, or be the last copy."""
-        copies, past = self._copies, self._past.get(unit)
-        if past is None:
-            self._past[unit] = deque([at], maxlen=copies + MORE - 1)
-            return False
-        size = at - past[-1]
-        past.append(at)
-        units, end = self._units, at + 1 - self._forgotten
-        if len(past) == past.maxlen and past[0] > at - self._window:
-            latest = units[max(0, end - self._window) : end]
-            if latest.count(unit) >= copies + MORE:
+    def _is_last(self, unit: bytes) -> bool:
+        """Whether the latest ``unit`` may end a block for the last time it takes, or be the last copy."""
+        units, places, copies = self._units, self._places[unit], self._copies
+        end = places[-1]
+        if len(places) >= copies + MORE - 1 and places[1 - copies - MORE] > end - self._window:
+            if units[-self._window :].count(unit) >= copies + MORE:
                 return True
-        begin = end - copies * size
+        if self._counts[units[-2]] < copies:
+            return False
+        size = end - places[-2]
+        begin = len(units) - copies * size
         if begin < 0 or units[begin + size - 1] != unit:
             return False
-        return units[end - size : end] * copies == units[begin:end]
+        return units[-size:] * copies == units[begin:]
 
 
 def _in_ascii(text: str) -> bytes:
@@ -161,20 +164,27 @@ def _in_ascii(text: str) -> bytes:
     return _CLOSING.sub("'", _SPACE.sub(" ", text)).encode("utf-8", "surrogatepass")
 
 
-def _without_quotes(data: bytes, *, inside: bool) -> tuple[bytes, bytes]:
-    """The units of ``data``, and what is open, without the lines that are quotes; an open one is held whole.
+def _may_quote(data: bytes) -> bool:
+    """Whether a line of ``data`` begins with nothing else than what may stand before a quote."""
+    end = -1
+    while (at := data.find(b">", end + 1)) >= 0:
+        begin = data.rfind(b"\n", 0, at) + 1
+        if not data[begin:at].strip(_BEFORE_QUOTE):
+            return True
+        end = data.find(b"\n", at)
+        if end < 0:
+            break
+    return False
+
+
+def _without_quotes(data: bytes, *, inside: bool) -> tuple[bytes, bool]:
+    """``data`` without the lines that are quotes, and whether the last one is, which is open and held whole.
     The first is none, if it begins ``inside`` a line."""
     lines = data.split(b"\n")
-    quotes = [_QUOTE.match(line) is not None for line in lines]
+    quotes = [line.find(b">") >= 0 and _QUOTE.match(line) is not None for line in lines]
     quotes[0] = quotes[0] and not inside
-    bits = b"\n".join(
-        [line for line, quote in zip(lines[:-1], quotes[:-1], strict=True) if not quote] + [b""]
-    )
-    rest = lines[-1]
-    if not quotes[-1]:
-        begun, ended, rest = rest.replace(b". ", b"\n").rpartition(b"\n")
-        bits += begun + ended
-    return bits.replace(b". ", b"\n").translate(None, _NOTHING_SAID), rest
+    said = [line for line, quote in zip(lines, quotes, strict=True) if not quote]
+    return b"\n".join([*said, b""] if quotes[-1] else said), quotes[-1]
 
 
 def _last_end(text: str) -> int:
@@ -182,16 +192,15 @@ def _last_end(text: str) -> int:
     return max((one.end() for one in READY.finditer(text)), default=0)
 
 
-def _may_say(text: str, units: Sequence[bytes], *, inside: bool) -> bool:
-    """Whether one of ``units`` may belong to a sentence that says something. Those that are lines of ``text``
-    tell by themselves, but for the first, if it begins ``inside`` a line."""
+def _may_say(text: str, data: bytes, units: Iterable[bytes], *, inside: bool) -> bool:
+    """Whether one of ``units`` may belong to a sentence that says something. Those that are lines of ``text``,
+    folded ``data``, tell by themselves, but for the first, if it begins ``inside`` a line."""
     if not text.isascii():
         return True
-    for line in text.split("\n"):
-        folded = line.encode().translate(FOLDED)
-        if not inside and (unit := folded.translate(None, _NOTHING_SAID)) in units and b". " not in folded:
-            units = [one for one in units if one != unit]
-            if substantial(line.strip().lower()):
+    left, folded = set(units), data.split(b"\n")
+    for at, unit in enumerate(data.translate(None, _NOTHING_SAID).split(b"\n")[:-1]):
+        if unit in left and not (inside and at == 0) and folded[at].find(b". ") < 0:
+            left.remove(unit)
+            if substantial(text.split("\n")[at].strip().lower()):
                 return True
-        inside = False
-    return bool(units)
+    return bool(left)
