@@ -169,8 +169,6 @@ class Responses(Quiet):
             yield self._finding(REPEATED, Action.ABORT, digest, proof, message=message)
 
     def _announced(self, text: str, seq: int) -> Iterator[Finding]:
-        if "```" in text or "~~~" in text:
-            text = FENCED.sub("", text)
         said = _beginning(text, MAX_ANNOUNCEMENT)
         if not said:
             return
@@ -271,9 +269,13 @@ class Responses(Quiet):
 
 
 def _beginning(text: str, chars: int) -> str:
-    """The first ``chars`` characters of the folded text, without folding all of a long one."""
-    if len(text) > _FEW * chars:
-        beginning = folded(text[: _FEW * chars]).rpartition(" ")[0]  # the last word may be cut
-        if len(beginning) >= chars:
-            return beginning[:chars]
-    return folded(text)[:chars]
+    """The first ``chars`` characters of the folded text without fenced code, mostly from its beginning alone."""
+    if len(text) > _FEW * chars and not _fenced(beginning := text[: _FEW * chars]):
+        said = folded(beginning).rpartition(" ")[0]  # the last word may be cut
+        if len(said) >= chars:
+            return said[:chars]
+    return folded(FENCED.sub("", text) if _fenced(text) else text)[:chars]
+
+
+def _fenced(text: str) -> bool:
+    return "```" in text or "~~~" in text
