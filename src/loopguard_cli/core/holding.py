@@ -135,7 +135,8 @@ class Held:
 
     def _passes(self, text: str, size: int) -> None:
         self._size = size
-        self._tail = tail = (self._tail + text).rpartition("\n")[2][-LOOK_BACK:]
+        latest = text if len(text) >= LOOK_BACK else self._tail + text
+        self._tail = tail = latest[-LOOK_BACK:].rpartition("\n")[2]
         self._due = 0 if _READY_OR_BEGUN.search(tail) else (size // STRETCH + 1) * STRETCH
 
 

@@ -74,13 +74,16 @@ class Glance:
     def feed(self, text: str, *, said: bool) -> Seen:
         """What may be found now that ``text`` has come. Not ``said``: it is read anyway, or was not streamed,
         so that it is nothing to the rules about sentences."""
-        tail = self._tail + text
-        self._tail = tail[1 - _FENCE_MARKS :]
         found = _NOTHING
         if self._units is not None and said and self._units.feed(text):
             found = _SENTENCES
-        if "```" in tail or "~~~" in tail:  # code may begin
-            found = _SENTENCES
+        if "`" in text or "~" in text:
+            marks = self._tail + text
+            self._tail = marks[1 - _FENCE_MARKS :]
+            if "```" in marks or "~~~" in marks:  # code may begin
+                found = _SENTENCES
+        else:
+            self._tail = ""
         self.room -= len(text)
         if found:
             self.back = self.reach()

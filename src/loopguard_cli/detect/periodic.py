@@ -49,7 +49,7 @@ class CharCycle:
     and one of long units for more than `FAR`: where nothing was seen again before, there is none."""
 
     def __init__(self, part: str, in_code: Callable[[int], bool], beside: CharCycle | None = None) -> None:
-        """``beside``: another look at the same text, taken less often."""
+        """``beside``: another look at the same text, taken less often, for which more is equal."""
         self._beside = beside
         self._part = part
         self._in_code = in_code
@@ -66,6 +66,8 @@ class CharCycle:
         """Offset of the next test."""
         self._suspect = 0
         """Offset up to which every stride is tested."""
+        self.unseen = False
+        """The latest characters did not stand there before, as far as was looked."""
         self.unit = 0
         self._began = 0
         """Offset at which the confirmed cycle begins."""
@@ -97,15 +99,16 @@ class CharCycle:
             far = due % FAR == 0
             if far and beside is not None:
                 found += beside.feed(buffer[end - beside.STRIDE : end], event)
+            repetition = None
             if self.unit and self._goes_on(buffer, end):
                 repetition = self._judge(buffer, base, end)
                 self._suspect = max(self._suspect, due + (FAR if far else stride))
-            else:
+            elif not (far and beside is not None and beside.unseen):
                 probe = end - _PROBE
                 lowest = probe - (MAX_UNIT if far or due <= self._suspect else _NEAR)
                 at = buffer.rfind(buffer[probe:end], lowest if lowest > 0 else 0, end - 1)
-                repetition = None
-                if at >= 0:  # as hardly ever
+                self.unseen = at < 0  # as nearly always
+                if at >= 0:
                     repetition = self._begin(buffer, base, end, at, due + (FAR if far else stride))
             if repetition is not None:
                 found.append(repetition)
@@ -135,6 +138,7 @@ class CharCycle:
         self._size += self.STRIDE
         self._next += self.STRIDE
         self._due += self.STRIDE
+        self.unseen = False
         return ()
 
     def floors(self, matter: Matter, unit: str) -> tuple[Floor, Floor] | None:

@@ -7,7 +7,7 @@ Equal sentences have equal units, however they are written; so where sentences a
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Sequence
 
 from loopguard_cli.core.holding import CLOSERS, FINAL, LOOK_BACK, READY
@@ -63,10 +63,10 @@ class Units:
         self._units: list[bytes] = []
         self._forgotten = 0
         """Units before those."""
-        self._counts: dict[bytes, int] = {}
-        """How often they stand there."""
+        self._first: dict[bytes, int] = {}
+        """Which of all units each of them is, there for the first time."""
         self._places: dict[bytes, list[int]] = {}
-        """How many end with those that stand there more than once, but for the first."""
+        """Which those are that stand there more than once."""
         self.feed("\n".join([*latest, ""]))
         self._blocks = deque([len(self._units)], maxlen=MAX_CHARS // BLOCK)
         """Units before each of the latest blocks."""
@@ -113,8 +113,8 @@ class Units:
             surplus = len(self._units) - _KEPT * self._window
             self._forgotten += surplus
             del self._units[:surplus]
-            self._counts = dict(Counter(self._units))
-            self._places = {unit: self._places[unit] for unit, count in self._counts.items() if count > 1}
+            self._first = {unit: place for place, unit in enumerate(self._units, self._forgotten + 1)}
+            self._places = {unit: places for unit, places in self._places.items() if unit in self._first}
 
     def reach(self) -> int:
         """In how many of the latest blocks the window lies, wherever in the present one it ends."""
@@ -125,33 +125,31 @@ class Units:
 
     def _take(self, bits: list[bytes]) -> Sequence[bytes]:
         """Of the next units, those that may complete a repetition."""
-        units, counts, copies = self._units, self._counts, self._copies
+        units, places, place = self._units, self._places, self._forgotten + len(self._units)
+        first = self._first.setdefault
         last: list[bytes] = []
         for unit in bits:
             if len(unit) < _LEAST:
                 continue
             units.append(unit)
-            counts[unit] = count = counts.get(unit, 0) + 1
-            if count == 1:
+            place += 1
+            if (before := first(unit, place)) == place:  # as mostly
                 continue
-            if count == 2:
-                self._places[unit] = [self._forgotten + len(units)]
+            if unit not in places:
+                places[unit] = [before, place]
             else:
-                self._places[unit].append(self._forgotten + len(units))
-                if count >= copies and self._is_last(unit):
+                places[unit].append(place)
+                if self._is_last(unit):
                     last.append(unit)
         return last
 
     def _is_last(self, unit: bytes) -> bool:
         """Whether the latest ``unit`` may end a block for the last time it takes, or be the last copy."""
         units, places, copies = self._units, self._places[unit], self._copies
-        end = places[-1]
-        if len(places) >= copies + MORE - 1 and places[1 - copies - MORE] > end - self._window:
-            if units[-self._window :].count(unit) >= copies + MORE:
-                return True
-        if self._counts[units[-2]] < copies:
-            return False
-        size = end - places[-2]
+        often, place = copies + MORE, places[-1]
+        if len(places) >= often and places[-often] > place - self._window:
+            return True
+        size = place - places[-2]
         begin = len(units) - copies * size
         if begin < 0 or units[begin + size - 1] != unit:
             return False
