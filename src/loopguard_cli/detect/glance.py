@@ -32,6 +32,7 @@ _FRESH = 0.15
 """Share of words that are new in two blocks: prose and code have 0.45, and one text in a hundred 0.26."""
 _FEW, _SEVERAL = 12, 32
 """New words that are few, among so many in the first blocks: a few short lines, over and over."""
+_MUCH = (_SAMPLE, 0)
 _GENERATION = 4
 """Blocks whose words are known, besides those of as many before."""
 
@@ -130,6 +131,9 @@ class Words:
         self._latest: set[bytes] = set()
         """Of these, the ones that the next generation knows, too."""
         self._blocks = 0
+        """Those that were looked at."""
+        self._rests = False
+        """The next one is not."""
         self._before = (0, 0)
         """Words that were new in the block before, and all of it."""
 
@@ -138,6 +142,11 @@ class Words:
 
     def at_end(self) -> bool:
         """A block is complete: whether it, and the one before it, say hardly anything that was not said."""
+        if self._rests:  # whatever it says, the two say much that is new
+            self._rests = False
+            self._pieces.clear()
+            self._before = _MUCH
+            return False
         text = "".join(self._pieces)
         self._pieces.clear()
         if self._blocks >= _EARLY_BLOCKS:
@@ -152,6 +161,7 @@ class Words:
         self._known |= new
         self._latest |= new
         (earlier, of), self._before = self._before, (len(new), len(words))
+        self._rests = self._blocks > _EARLY_BLOCKS and len(new) > 2 * _FRESH * len(words)
         fresh, every = len(new) + earlier, len(words) + of
         few = fresh <= _FEW and every >= _SEVERAL and self._blocks <= _EARLY_BLOCKS
         return few or fresh <= _FRESH * every
