@@ -24,7 +24,7 @@ _LEAST = 8
 besides, as an abbreviation makes them."""
 _PER_SENTENCE = 2
 """Units that the sentences of a text have at most, on average."""
-_KEPT, _MOST = 2, 6
+_KEPT, _MOST = 2, 12
 """Units that are kept, and that are known at most, of those in a window."""
 
 # In all of these, more is one than for the rules: equal sentences have equal units.
@@ -41,7 +41,6 @@ FOLDED = bytes.maketrans(
 _CLOSED = re.compile(rb"\.'+(?= )")
 _NOTHING_SAID = b" .'-=#*+~|/<"
 """Left out of units, so that white space makes no difference, and rulers are none."""
-_BEFORE_QUOTE = b" -*+.'0123456789"
 _QUOTE = re.compile(rb" *(?:(?:[-*+]|\d{1,9}[.']) +)*>")
 
 
@@ -67,6 +66,8 @@ class Units:
         """Which of all units each of them is, there for the first time."""
         self._places: dict[bytes, list[int]] = {}
         """Which those are that stand there more than once."""
+        self._dull: set[str] = set()
+        """Lines that were looked at and say nothing."""
         self.feed("\n".join([*latest, ""]))
         self._blocks = deque([len(self._units)], maxlen=MAX_CHARS // BLOCK)
         """Units before each of the latest blocks."""
@@ -91,11 +92,13 @@ class Units:
         # To find something in bytes is several times faster than to ask whether it is in them.
         if data.find(b".'") >= 0:
             data = _CLOSED.sub(b".", data)
-        said, quoted = data, False
-        if data.find(b">") >= 0 and _may_quote(data):
-            said, quoted = _without_quotes(data, inside=self._inside)
         # Faster than to replace them.
-        bits, _, rest = b"\n".join(said.split(b". ")).rpartition(b"\n")
+        bits, _, rest = b"\n".join(data.split(b". ")).rpartition(b"\n")
+        bits, said, quoted = bits.translate(None, _NOTHING_SAID), data, False
+        if bits.find(b">") >= 0 and (bits.startswith(b">") or bits.find(b"\n>") >= 0):
+            said, quoted = _without_quotes(data, inside=self._inside)
+            bits, _, rest = b"\n".join(said.split(b". ")).rpartition(b"\n")
+            bits = bits.translate(None, _NOTHING_SAID)
         if quoted:
             done = text.rfind("\n") + 1
         else:
@@ -103,8 +106,11 @@ class Units:
         self._held = [text[done:]] if done < len(text) else []
         self._tail = text[done:][-LOOK_BACK:]
         inside, self._inside = self._inside, text[done - 1] != "\n" if done else self._inside
-        last = self._take(bits.translate(None, _NOTHING_SAID).split(b"\n"))
-        return bool(last) and _may_say(text, data, last, inside=inside)
+        units = bits.split(b"\n")
+        last = self._take(units)
+        if not last or not text.isascii():
+            return bool(last)
+        return self._may_say(text, data, units if said is data else [], last, inside)
 
     def at_end(self) -> None:
         """A block is complete."""
@@ -113,6 +119,7 @@ class Units:
             surplus = len(self._units) - _KEPT * self._window
             self._forgotten += surplus
             del self._units[:surplus]
+            self._dull.clear()
             self._first = {unit: place for place, unit in enumerate(self._units, self._forgotten + 1)}
             self._places = {unit: places for unit, places in self._places.items() if unit in self._first}
 
@@ -126,12 +133,12 @@ class Units:
     def _take(self, bits: list[bytes]) -> Sequence[bytes]:
         """Of the next units, those that may complete a repetition."""
         units, places, place = self._units, self._places, self._forgotten + len(self._units)
-        first = self._first.setdefault
+        add, first = units.append, self._first.setdefault
         last: list[bytes] = []
         for unit in bits:
             if len(unit) < _LEAST:
                 continue
-            units.append(unit)
+            add(unit)
             place += 1
             if (before := first(unit, place)) == place:  # as mostly
                 continue
@@ -156,23 +163,30 @@ class Units:
         return units[-size:] * copies == units[begin:]
 
 
+    def _may_say(
+        self, text: str, data: bytes, units: list[bytes], last: Iterable[bytes], inside: bool
+    ) -> bool:
+        """Whether one of the ``last`` units may belong to a sentence that says something. Those that are lines
+        tell by themselves, but for the first, if it begins ``inside`` a line."""
+        lines = text.split("\n")
+        if len(units) != len(lines) - 1:
+            units = data.translate(None, _NOTHING_SAID).split(b"\n")[:-1]
+        for unit in set(last):
+            try:
+                line = lines[units.index(unit, inside)]
+            except ValueError:
+                return True
+            if line not in self._dull:
+                if b". " in line.encode().translate(FOLDED) or substantial(line.strip().lower()):
+                    return True
+                self._dull.add(line)
+        return False
+
+
 def _in_ascii(text: str) -> bytes:
     """``text`` with the marks that matter in ASCII, as far as there are such."""
     text = _FINAL.sub(". ", text.casefold().replace("\u2026", "."))
     return _CLOSING.sub("'", _SPACE.sub(" ", text)).encode("utf-8", "surrogatepass")
-
-
-def _may_quote(data: bytes) -> bool:
-    """Whether a line of ``data`` begins with nothing else than what may stand before a quote."""
-    end = -1
-    while (at := data.find(b">", end + 1)) >= 0:
-        begin = data.rfind(b"\n", 0, at) + 1
-        if not data[begin:at].strip(_BEFORE_QUOTE):
-            return True
-        end = data.find(b"\n", at)
-        if end < 0:
-            break
-    return False
 
 
 def _without_quotes(data: bytes, *, inside: bool) -> tuple[bytes, bool]:
@@ -188,17 +202,3 @@ def _without_quotes(data: bytes, *, inside: bool) -> tuple[bytes, bool]:
 def _last_end(text: str) -> int:
     """Behind the last unit that ``text`` completes."""
     return max((one.end() for one in READY.finditer(text)), default=0)
-
-
-def _may_say(text: str, data: bytes, units: Iterable[bytes], *, inside: bool) -> bool:
-    """Whether one of ``units`` may belong to a sentence that says something. Those that are lines of ``text``,
-    folded ``data``, tell by themselves, but for the first, if it begins ``inside`` a line."""
-    if not text.isascii():
-        return True
-    left, folded = set(units), data.split(b"\n")
-    for at, unit in enumerate(data.translate(None, _NOTHING_SAID).split(b"\n")[:-1]):
-        if unit in left and not (inside and at == 0) and folded[at].find(b". ") < 0:
-            left.remove(unit)
-            if substantial(text.split("\n")[at].strip().lower()):
-                return True
-    return bool(left)
