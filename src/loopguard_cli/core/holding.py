@@ -137,7 +137,10 @@ class Held:
         self._size = size
         latest = text if len(text) >= LOOK_BACK else self._tail + text
         self._tail = tail = latest[-LOOK_BACK:].rpartition("\n")[2]
-        self._due = 0 if _READY_OR_BEGUN.search(tail) else (size // STRETCH + 1) * STRETCH
+        if (_has_mark(tail) or not tail.isascii()) and _READY_OR_BEGUN.search(tail):
+            self._due = 0
+        else:
+            self._due = (size // STRETCH + 1) * STRETCH
 
 
 def _has_mark(text: str) -> bool:

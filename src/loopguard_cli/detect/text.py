@@ -139,14 +139,15 @@ class MessageReading:
     def grow(self, part: PartId, text: str, live: bool, seq: int) -> Sequence[Finding]:
         self._fresh = True
         followed = self._followed
-        if part not in followed:
+        if part in followed:
+            cycle = followed[part]
+        else:
             in_code = self._sentences.open(part)
             if self._code:
                 in_code = _everywhere
-            follows = CharCycle(part, in_code, CountedCycle(part, in_code)) if self._cycles else None
-            followed[part] = follows
+            cycle = CharCycle(part, in_code, CountedCycle(part, in_code)) if self._cycles else None
+            followed[part] = cycle
         read = self._sentences.grow(part, text, live, seq) if self._whole else ()
-        cycle = followed[part]
         cycles = cycle.feed(text, seq) if cycle is not None else ()
         return self._findings([*read, *cycles]) if read or cycles else ()
 

@@ -90,8 +90,8 @@ class Units:
             text = "".join(self._held)
         data = (text.encode() if text.isascii() else _in_ascii(text)).translate(FOLDED)
         # To find something in bytes is several times faster than to ask whether it is in them.
-        if data.find(b".'") >= 0:
-            data = _CLOSED.sub(b".", data)
+        if (closed := data.find(b".'")) >= 0:
+            data = data[:closed] + _CLOSED.sub(b".", data[closed:])
         # Faster than to replace them.
         bits, _, rest = b"\n".join(data.split(b". ")).rpartition(b"\n")
         bits, said, quoted = bits.translate(None, _NOTHING_SAID), data, False
