@@ -24,7 +24,7 @@ _FENCE_MARKS = 3
 
 _EARLY, _EARLY_BLOCKS = BLOCK // 2, 4
 """Characters of each of the first blocks, and how many these are: short texts are looked at more closely."""
-_SAMPLE = 192
+_SAMPLE = 128
 """Characters of each later block that are looked at."""
 _NUMERIC = b"0123456789abcdefABCDEF"
 """Left out where words are compared, so that numbers and ids are none."""
