@@ -6,9 +6,12 @@ import base64
 import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from loopguard_cli.core.events import Channel
 from loopguard_cli.core.findings import Action
+from loopguard_cli.detect.counted import CountedCycle
 from loopguard_cli.detect.matter import Matter, matter_of
 from loopguard_cli.detect.periodic import STRIDE, CharCycle
 from tests.detect.writing import Writer
@@ -191,3 +194,45 @@ def test_what_no_document_contains_that_often(unit: str) -> None:
     writer = Writer()
     writer.write("Here it is: ", *[unit] * (1_400 // len(unit)))
     assert "char-cycle" in writer.rules()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                ["court ", "item {0} of it, ", "step {0}: look at it\n", prose(90), prose(700, 3)]
+            ),
+            st.integers(1, 40),
+            st.integers(0, 900),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.sampled_from([7, 200, 1_024]),
+)
+def test_the_look_at_counted_texts_hides_nothing_from_the_plain_one(
+    parts: list[tuple[str, int, int]], step: int
+) -> None:
+    """Where all digits are one and nothing stands again, nothing does: the plain look is left out there."""
+
+    class Quiet(CountedCycle):
+        def feed(self, text: str, event: int) -> tuple[()]:
+            super().feed(text, event)
+            return ()
+
+    text = "".join(
+        "".join(unit.format(number) for number in range(copies)) + prose(other, other)
+        for unit, copies, other in parts
+        if other != 1
+    )
+
+    def found(follower: CharCycle) -> list[tuple[Action, str, int, tuple[tuple[str, int], ...]]]:
+        return [
+            (one.proposes, one.identity, one.keep, tuple(one.facts.items()))
+            for at in range(0, len(text), step)
+            for one in follower.feed(text[at : at + step], at)
+        ]
+
+    beside = Quiet("p", lambda _: False)
+    assert found(CharCycle("p", lambda _: False, beside)) == found(CharCycle("p", lambda _: False))

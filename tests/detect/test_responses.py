@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from loopguard_cli.core.events import Origin, Status, StatusChanged
 from loopguard_cli.core.findings import Action
+from loopguard_cli.detect.responses import MAX_ANNOUNCEMENT, _beginning
+from loopguard_cli.detect.turns import FENCED, folded
 from tests.detect.sitting import S
 from tests.detect.writing import Writer
 
@@ -256,3 +260,20 @@ def test_a_reset_forgets() -> None:
         detector.reset()
     writer.turn("continue", WAITING)
     assert said(writer) == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["I look at it. ", "word " * 30, "\n```\n", "\n~~~ py\nx = 1\n~~~\n", "``", "`", " " * 90]
+        ),
+        max_size=60,
+    )
+)
+def test_the_beginning_of_an_announcement_is_that_of_the_whole_text_without_its_code(
+    parts: list[str],
+) -> None:
+    text = "".join(parts)
+    whole = folded(FENCED.sub("", text)) if "```" in text or "~~~" in text else folded(text)
+    assert _beginning(text, MAX_ANNOUNCEMENT) == whole[:MAX_ANNOUNCEMENT]

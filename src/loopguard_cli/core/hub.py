@@ -152,11 +152,7 @@ class Hub:
         effects: list[Effect] = []
         guard = self._guard(event.session, now)
         if guard is not None:
-            try:  # as `_safely`, whose call costs as much as a small piece of text
-                effects += guard.read(event, seq, now)
-            except Exception as error:
-                guard.broken = True
-                effects += self._fault("detectors", error)
+            effects += self._safely("detectors", guard, guard.read, event, seq, now)
             if guard.context_stale:
                 effects.append(guard.context())
         if self.watchdog is not None:

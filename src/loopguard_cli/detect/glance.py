@@ -32,7 +32,6 @@ _FRESH = 0.15
 """Share of words that are new in two blocks: prose and code have 0.45, and one text in a hundred 0.26."""
 _FEW, _SEVERAL = 12, 32
 """New words that are few, among so many in the first blocks: a few short lines, over and over."""
-_MUCH = (_SAMPLE, 0)
 _GENERATION = 4
 """Blocks whose words are known, besides those of as many before."""
 
@@ -133,7 +132,7 @@ class Words:
         self._blocks = 0
         """Those that were looked at."""
         self._rests = False
-        """The next one is not."""
+        """The next one is not: with one that says so much that is new, it cannot say hardly anything."""
         self._before = (0, 0)
         """Words that were new in the block before, and all of it."""
 
@@ -142,10 +141,10 @@ class Words:
 
     def at_end(self) -> bool:
         """A block is complete: whether it, and the one before it, say hardly anything that was not said."""
-        if self._rests:  # whatever it says, the two say much that is new
+        if self._rests:
             self._rests = False
             self._pieces.clear()
-            self._before = _MUCH
+            self._before = (_SAMPLE, 0)  # unknown, so that it counts as new
             return False
         text = "".join(self._pieces)
         self._pieces.clear()

@@ -32,8 +32,8 @@ FAR = 512
 _NEAR = 256
 """So far back the others look, where nothing was seen again lately."""
 _PHRASE = 170
-"""Characters that stand there again are no cycle of a long unit yet, but a phrase, if there are no more: `FAR`
-more of them are still too few to count."""
+"""So many characters, or fewer, that stand there again are no cycle of a long unit yet, but a phrase: with
+`FAR` more of them, they are still too few to count."""
 _COPIES = 3
 _TAIL = MAX_UNIT * _COPIES + STRIDE
 _CANDIDATES = 3
@@ -103,10 +103,11 @@ class CharCycle:
             if self.unit and self._goes_on(buffer, end):
                 repetition = self._judge(buffer, base, end)
                 self._suspect = max(self._suspect, due + (FAR if far else stride))
-            elif not (far and beside is not None and beside.unseen):
+            elif not (far and beside is not None and beside.unseen):  # where more is equal, nothing was
                 probe = end - _PROBE
                 lowest = probe - (MAX_UNIT if far or due <= self._suspect else _NEAR)
-                at = buffer.rfind(buffer[probe:end], lowest if lowest > 0 else 0, end - 1)
+                lowest = max(0, lowest)  # max() takes as long as the search
+                at = buffer.rfind(buffer[probe:end], lowest, end - 1)
                 self.unseen = at < 0  # as nearly always
                 if at >= 0:
                     repetition = self._begin(buffer, base, end, at, due + (FAR if far else stride))

@@ -25,7 +25,7 @@ besides, as an abbreviation makes them."""
 _PER_SENTENCE = 2
 """Units that the sentences of a text have at most, on average."""
 _KEPT, _MOST = 2, 12
-"""Units that are kept, and that are known at most, of those in a window."""
+"""Windows of units that are known: when there are that many, all but the first number are forgotten."""
 
 # In all of these, more is one than for the rules: equal sentences have equal units.
 _FINAL = re.compile(f"[{FINAL}]")
@@ -63,9 +63,9 @@ class Units:
         self._forgotten = 0
         """Units before those."""
         self._first: dict[bytes, int] = {}
-        """Which of all units each of them is, there for the first time."""
+        """A place of each of them: how many units there are up to it."""
         self._places: dict[bytes, list[int]] = {}
-        """Which those are that stand there more than once."""
+        """All places of those that stand there more than once."""
         self._dull: set[str] = set()
         """Lines that were looked at and say nothing."""
         self.feed("\n".join([*latest, ""]))
@@ -162,12 +162,11 @@ class Units:
             return False
         return units[-size:] * copies == units[begin:]
 
-
     def _may_say(
         self, text: str, data: bytes, units: list[bytes], last: Iterable[bytes], inside: bool
     ) -> bool:
-        """Whether one of the ``last`` units may belong to a sentence that says something. Those that are lines
-        tell by themselves, but for the first, if it begins ``inside`` a line."""
+        """Whether one of the ``last`` units may belong to a sentence that says something. Those that are
+        lines tell by themselves, but for the first, if it begins ``inside`` a line."""
         lines = text.split("\n")
         if len(units) != len(lines) - 1:
             units = data.translate(None, _NOTHING_SAID).split(b"\n")[:-1]
