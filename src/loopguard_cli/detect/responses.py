@@ -269,7 +269,7 @@ class Responses(Quiet):
 
 
 def _beginning(text: str, chars: int) -> str:
-    """The first ``chars`` characters of the folded text without fenced code: mostly of its beginning alone."""
+    """The first ``chars`` characters of the folded text without fenced code, mostly of its beginning only."""
     if len(text) > _FEW * chars and not _fenced(beginning := text[: _FEW * chars]):
         said = folded(beginning).rpartition(" ")[0]  # the last word may be cut
         if len(said) >= chars:
