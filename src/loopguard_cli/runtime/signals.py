@@ -35,6 +35,8 @@ class Signals:
         self._waiter = waiter
         self._suspending: asyncio.TimerHandle | None = None
         self._suspended = False
+        self._stopping: asyncio.Handle | None = None
+        """We are to stop, unless let go on before we come to it: on a busy machine, ``fg`` may be faster."""
 
     def watch(self) -> None:
         loop = asyncio.get_running_loop()
@@ -63,6 +65,7 @@ class Signals:
         loop = asyncio.get_running_loop()
         if self._suspending is not None:
             self._suspending.cancel()
+        self._stay()
         others = (signal.SIGCHLD, signal.SIGINT, signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
         for number in (*others, *_ENDING):
             with suppress(ValueError):
@@ -95,6 +98,18 @@ class Signals:
 
     def _on_stop(self) -> None:
         """^Z, or a request to stop."""
+        self._stopping = asyncio.get_running_loop().call_soon(self._stop)
+
+    def _on_typed_stop(self) -> None:
+        """^Z, which the agent has got as well; the system knows whether anybody could let us go on."""
+        self._stopping = asyncio.get_running_loop().call_soon(self._stop_as_typed)
+
+    def _stay(self) -> None:
+        if self._stopping is not None:
+            self._stopping.cancel()
+            self._stopping = None
+
+    def _stop(self) -> None:
         if self._process is not None:
             self._process.suspended()
         self._leave()
@@ -104,14 +119,14 @@ class Signals:
         if self.leave is not None:
             self.leave()
 
-    def _on_typed_stop(self) -> None:
-        """^Z, which the agent has got as well; the system knows whether anybody could let us go on."""
+    def _stop_as_typed(self) -> None:
         self._leave()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTSTP)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, self._on_typed_stop)
 
     def _on_continue(self) -> None:
+        self._stay()
         if self._waiter is not None:
             self._waiter.let_go_on()
         process = self._process
