@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ParamSpec
+from typing import TypeVarTuple
 
 from loopguard_cli.core.caps import Caps
 from loopguard_cli.core.effects import (
@@ -56,7 +56,7 @@ MAX_SESSIONS = 100
 EXIT_LIMIT = 82
 """Stopped at a limit (cli.exit_codes)."""
 
-P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
 
 _OF_THE_RUN = (Unparsed, PermissionAsked)
 """The events that the hub itself answers."""
@@ -314,12 +314,11 @@ class Hub:
         self,
         component: str,
         guard: Guard,
-        call: Callable[P, Iterable[Effect]],
-        *args: P.args,
-        **named: P.kwargs,
+        call: Callable[[*Ts], Iterable[Effect]],
+        *args: *Ts,
     ) -> list[Effect]:
         try:
-            return [*call(*args, **named)]
+            return [*call(*args)]
         except Exception as error:
             guard.broken = True
             return [*self._fault(component, error)]

@@ -106,7 +106,7 @@ class CharCycle:
             elif not (far and beside is not None and beside.unseen):  # where more is equal, nothing was
                 probe = end - _PROBE
                 lowest = probe - (MAX_UNIT if far or due <= self._suspect else _NEAR)
-                lowest = max(0, lowest)  # max() takes as long as the search
+                lowest = lowest if lowest > 0 else 0  # noqa: FURB136 - max() takes as long as the search
                 at = buffer.rfind(buffer[probe:end], lowest, end - 1)
                 self.unseen = at < 0  # as nearly always
                 if at >= 0:

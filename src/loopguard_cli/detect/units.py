@@ -77,14 +77,13 @@ class Units:
 
     def feed(self, text: str) -> bool:
         """Whether a repetition may have been completed."""
-        seen = self._tail + text
-        if "\n" not in text and (
-            (seen.isascii() and "." not in seen and "!" not in seen and "?" not in seen)
-            or READY.search(seen) is None
-        ):
-            self._held.append(text)
-            self._tail = seen[-LOOK_BACK:]
-            return False
+        if "\n" not in text:
+            seen = self._tail + text
+            marked = not seen.isascii() or "." in seen or "!" in seen or "?" in seen
+            if not marked or READY.search(seen) is None:
+                self._held.append(text)
+                self._tail = seen[-LOOK_BACK:]
+                return False
         if self._held:
             self._held.append(text)
             text = "".join(self._held)
