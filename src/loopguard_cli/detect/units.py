@@ -62,10 +62,10 @@ class Units:
         self._units: list[bytes] = []
         self._forgotten = 0
         """Units before those."""
-        self._first: dict[bytes, int] = {}
+        self._known: dict[bytes, int] = {}
         """A place of each of them: how many units there are up to it."""
         self._places: dict[bytes, list[int]] = {}
-        """All places of those that stand there more than once."""
+        """All places of those that stand there more than once, forgotten ones too."""
         self._dull: set[str] = set()
         """Lines that were looked at and say nothing."""
         self.feed("\n".join([*latest, ""]))
@@ -119,8 +119,8 @@ class Units:
             self._forgotten += surplus
             del self._units[:surplus]
             self._dull.clear()
-            self._first = {unit: place for place, unit in enumerate(self._units, self._forgotten + 1)}
-            self._places = {unit: places for unit, places in self._places.items() if unit in self._first}
+            self._known = {unit: place for place, unit in enumerate(self._units, self._forgotten + 1)}
+            self._places = {unit: places for unit, places in self._places.items() if unit in self._known}
 
     def reach(self) -> int:
         """In how many of the latest blocks the window lies, wherever in the present one it ends."""
@@ -132,14 +132,14 @@ class Units:
     def _take(self, bits: list[bytes]) -> Sequence[bytes]:
         """Of the next units, those that may complete a repetition."""
         units, places, place = self._units, self._places, self._forgotten + len(self._units)
-        add, first = units.append, self._first.setdefault
+        add, first_place = units.append, self._known.setdefault
         last: list[bytes] = []
         for unit in bits:
             if len(unit) < _LEAST:
                 continue
             add(unit)
             place += 1
-            if (before := first(unit, place)) == place:  # as mostly
+            if (before := first_place(unit, place)) == place:  # as mostly
                 continue
             if unit not in places:
                 places[unit] = [before, place]
